@@ -1,8 +1,8 @@
 /* replay.h: the heap of a process tree over time, from its events.
  *
  * Addresses belong to a process image: Fork copies the live set (inherited blocks count once, in the process
- * that allocated them: in the copy they have size 0), Exec and Exit clear it, a Fork that shares memory shares
- * it until one of the two execs or exits. A Realloc ends its old block at `entered`.
+ * that allocated them: in the copy they have size 0), Exec and Exit clear it, a Fork that shares memory
+ * shares it until one of the two execs or exits. A Realloc ends its old block at `entered`.
  */
 #ifndef POST_HEAP_REPLAY_H
 #define POST_HEAP_REPLAY_H
