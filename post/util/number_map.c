@@ -48,6 +48,11 @@ uint64_t number_map_get(const struct number_map *map, uint64_t key)
 	return map->n_slots > 0 ? probe(map, key)->value : 0;
 }
 
+bool number_map_has(const struct number_map *map, uint64_t key)
+{
+	return map->n_slots > 0 && probe(map, key)->used;
+}
+
 const struct number_entry *number_map_each(const struct number_map *map, size_t *at)
 {
 	while (*at < map->n_slots) {

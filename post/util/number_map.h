@@ -25,6 +25,8 @@ uint64_t *number_map_at(struct number_map *map, uint64_t key);
 /* The value of a key; 0 where there is none. */
 uint64_t number_map_get(const struct number_map *map, uint64_t key);
 
+bool number_map_has(const struct number_map *map, uint64_t key);
+
 /* The entries in no particular order, *at starts at 0. NULL: no more. */
 const struct number_entry *number_map_each(const struct number_map *map, size_t *at);
 
