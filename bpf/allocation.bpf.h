@@ -88,6 +88,7 @@ static __always_inline void pending_fill(struct pending *pending, const struct p
 		pending->result = regs_argument(regs, COOKIE_RESULT(cookie));
 }
 
+/* Opens an entry. 1: its return is of no interest. */
 static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cookie)
 {
 	struct thread *thread = current_thread();
@@ -96,19 +97,19 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	u64 sp = REGS_SP(regs), end, now;
 
 	if (!thread)
-		return 0;
+		return 1;
 	process = process_of(thread);
 	if (!process)
-		return 0;
+		return 1;
 	thread->free_pointer = 0;
 	end = stack_end(thread, sp);
 	if (thread->n_pending && settle_pending(sp, end)) {
 		count_note(NOTE_MUTED);
-		return 0;
+		return 1;
 	}
 	if (thread->n_pending >= MAX_PENDING) {
 		count_lost(LOST_PENDING);
-		return 0;
+		return 1;
 	}
 	now = bpf_ktime_get_ns();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
