@@ -303,11 +303,21 @@ static int finish(struct run *run)
 /* Up to the command being ready to execute. 0, or the exit status. */
 static int prepare(struct run *run)
 {
+	int error = signals_init(&run->signals);
 	int number;
 
-	if (identity_init(&run->identity, run->environment, run->console) < 0 || make_folder(run) < 0 ||
-	        open_plugin(run) < 0 || make_child(run) < 0)
+	if (error == 0)
+		error = identity_init(&run->identity, run->environment, run->console);
+	if (error == 0)
+		error = make_folder(run);
+	if (error == 0)
+		error = open_plugin(run);
+	if (error == 0)
+		error = make_child(run);
+	if (error < 0) {
+		console_ensure_error(run->console, error);
 		return STATUS_RUNNER;
+	}
 	number = signals_end_request(&run->signals, run->caller);
 	if (number == 0)
 		return 0;
