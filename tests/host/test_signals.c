@@ -232,6 +232,22 @@ Test(signals, stopped_and_continued_command)
 	cr_expect_eq(host_finish(job).status, 5);
 }
 
+static void set_alarm(void *context)
+{
+	(void)context;
+	alarm(1);
+}
+
+/* As in: perl -e 'alarm 10; exec @ARGV' runner … */
+Test(signals, alarm_of_the_caller)
+{
+	struct outcome outcome = host_run_prepared(FAKE("--", "/bin/sleep", "50"), set_alarm, NULL);
+
+	cr_expect_eq(outcome.status, 128 + SIGALRM, "status %d", outcome.status);
+	cr_expect_not_null(
+	        strstr(host_read(host_profile_file("calls.txt")), "wait_status 14\npost_exec\nclose\n"));
+}
+
 static void close_error_reader(void *context)
 {
 	int ends[2];

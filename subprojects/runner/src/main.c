@@ -79,15 +79,16 @@ int main(int argc __attribute__((unused)), char **argv)
 	struct console console CLEANUP(console_deinit);
 	struct caller caller CLEANUP(caller_deinit) = {0};
 	struct environment environment CLEANUP(environment_deinit) = {0};
-	int error = caller_init(&caller);
+	int list_error = caller_init(&caller);
+	int error = list_error < 0 ? list_error : caller_adapt(&caller);
 
 	console_init(&console, STDERR_FILENO);
 	if (error == 0)
-		error = caller_adapt(&caller);
-	if (error == 0)
 		error = environment_init(&environment, argv);
 	if (error < 0) {
-		console_error(&console, "cannot prepare: %s", strerror(-error));
+		console_error(&console, "cannot %s: %s",
+		        list_error < 0 ? "list the open descriptors in /proc/self/fd" : "prepare",
+		        strerror(-error));
 		return STATUS_RUNNER;
 	}
 	return serve(argv, &caller, &environment, &console);
