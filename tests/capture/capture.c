@@ -2,9 +2,7 @@
 #include "capture/capture.h"
 
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "support/machine.h"
 #include "support/memory.h"
@@ -61,7 +59,7 @@ static void remove_folder(const char *folder)
 	launch_result_deinit(&result);
 }
 
-static char *fresh_folder(const char *name)
+char *capture_new_folder(const char *name)
 {
 	const char *profiles = capture_env("MEMSTACKS_PROFILES");
 	const char *argv[] = {"mkdir", "-p", "--", profiles, NULL};
@@ -132,7 +130,7 @@ static void run(const struct capture_spec *spec, bool counter, struct words *wor
 
 void capture_run(const struct capture_spec *spec, struct capture *ret_capture)
 {
-	struct capture capture = {.folder = fresh_folder(spec->name)};
+	struct capture capture = {.folder = capture_new_folder(spec->name)};
 	struct words words = {0};
 
 	add_all(&words, spec->wrapper);

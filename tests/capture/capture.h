@@ -9,6 +9,9 @@
 #include "support/launch.h"
 #include "support/profile.h"
 
+/* A NULL-terminated list of words. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 struct capture_spec {
 	const char *name;           /* of the profile folder; unique among all tests */
 	const char *const *argv;    /* the command, NULL-terminated */
@@ -36,6 +39,9 @@ void capture_need_rights(void);
 /* Paths of what was built; the caller frees them. */
 char *capture_fixture_path(const char *name);
 const char *capture_env(const char *name);
+
+/* A path among the profiles that tests leave, with nothing there (what was there is removed). */
+char *capture_new_folder(const char *name);
 
 /* Runs a command under the runner. */
 void capture_run(const struct capture_spec *spec, struct capture *ret_capture);

@@ -6,13 +6,11 @@
 #include "support/memory.h"
 #include "util/cleanup.h"
 
-#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 Test(counts, pairs)
 {
 	struct capture capture;
 
-	fixture_case("pairs", "pairs", ARGUMENTS("100000"), BESIDE_NOTHING, &capture);
+	fixture_case("pairs", "pairs", WORDS("100000"), BESIDE_NOTHING, &capture);
 	cr_assert_eq(capture.profile.n_calls, 200000);
 	cr_assert_eq(profile_n_allocations(&capture.profile), 100000);
 	/* One call path: the sizes and loop counters in its registers and its stack are no part of it. */
@@ -29,8 +27,8 @@ Test(counts, raw_identity)
 
 	capture_need_rights();
 	path = capture_fixture_path("pairs");
-	spec.argv = ARGUMENTS(path, "3000");
-	spec.options = ARGUMENTS("--stack-identity", "raw");
+	spec.argv = WORDS(path, "3000");
+	spec.options = WORDS("--stack-identity", "raw");
 	capture_run(&spec, &capture);
 	capture_must_be_whole(&capture, 0);
 	capture_must_equal(&capture.fixture, &capture);
@@ -47,8 +45,8 @@ Test(counts, small_budget)
 
 	capture_need_rights();
 	path = capture_fixture_path("recursion");
-	spec.argv = ARGUMENTS(path, "500", "50");
-	spec.options = ARGUMENTS("--stack-budget", "512");
+	spec.argv = WORDS(path, "500", "50");
+	spec.options = WORDS("--stack-budget", "512");
 	capture_run(&spec, &capture);
 	capture_must_be_whole(&capture, 0);
 	capture_must_equal(&capture.fixture, &capture);
@@ -64,7 +62,7 @@ Test(counts, deep_recursion)
 {
 	struct capture capture;
 
-	fixture_case("recursion", "recursion", ARGUMENTS("200", "1000"), BESIDE_NOTHING, &capture);
+	fixture_case("recursion", "recursion", WORDS("200", "1000"), BESIDE_NOTHING, &capture);
 	for (size_t i = 0; i < capture.profile.n_definitions; i++)
 		cr_assert_gt(capture.profile.definitions[i].n_bytes, 200 * 56,
 		        "the copy stops short of main: %zu bytes", capture.profile.definitions[i].n_bytes);
@@ -73,24 +71,24 @@ Test(counts, deep_recursion)
 
 Test(counts, very_deep_recursion)
 {
-	fixture_case_only("recursion-10000", "recursion", ARGUMENTS("10000", "200"), BESIDE_NOTHING);
+	fixture_case_only("recursion-10000", "recursion", WORDS("10000", "200"), BESIDE_NOTHING);
 }
 
 Test(counts, threads)
 {
-	fixture_case_only("threads", "threads", ARGUMENTS("8", "5000"), BESIDE_LIBRARY);
+	fixture_case_only("threads", "threads", WORDS("8", "5000"), BESIDE_LIBRARY);
 }
 
 Test(counts, threads_under_the_counter)
 {
-	fixture_case_only("threads-counter", "threads", ARGUMENTS("8", "2000"), BESIDE_COUNTER);
+	fixture_case_only("threads-counter", "threads", WORDS("8", "2000"), BESIDE_COUNTER);
 }
 
 Test(counts, forks)
 {
 	struct capture capture;
 
-	fixture_case("forks", "forks", ARGUMENTS("3", "3", "50"), BESIDE_NOTHING, &capture);
+	fixture_case("forks", "forks", WORDS("3", "3", "50"), BESIDE_NOTHING, &capture);
 	cr_assert_eq(
 	        profile_count_other(&capture.profile, EVENT_FORK), 39, "a tree of 1 + 3 + 9 + 27 processes");
 	capture_must_have_forks(&capture);
@@ -102,7 +100,7 @@ Test(counts, vfork_and_exec)
 	CLEANUP_FREE char *pairs = capture_fixture_path("pairs");
 	struct capture capture;
 
-	fixture_case("vfork", "spawn", ARGUMENTS("vfork", "10", pairs, "500"), BESIDE_LIBRARY, &capture);
+	fixture_case("vfork", "spawn", WORDS("vfork", "10", pairs, "500"), BESIDE_LIBRARY, &capture);
 	capture_must_have_forks(&capture);
 	cr_assert_eq(calls_count(&capture.fixture, CALL_DONE), 11);
 	capture_deinit(&capture);
@@ -113,8 +111,7 @@ Test(counts, posix_spawn)
 	CLEANUP_FREE char *pairs = capture_fixture_path("pairs");
 	struct capture capture;
 
-	fixture_case(
-	        "spawn", "spawn", ARGUMENTS("posix_spawn", "10", pairs, "500"), BESIDE_LIBRARY, &capture);
+	fixture_case("spawn", "spawn", WORDS("posix_spawn", "10", pairs, "500"), BESIDE_LIBRARY, &capture);
 	capture_must_have_forks(&capture);
 	cr_assert_eq(calls_count(&capture.fixture, CALL_DONE), 11);
 	capture_deinit(&capture);
@@ -125,7 +122,7 @@ Test(counts, chain_of_execs)
 	CLEANUP_FREE char *pairs = capture_fixture_path("pairs");
 	struct capture capture;
 
-	fixture_case("chain", "spawn", ARGUMENTS("chain", "8", pairs, "500"), BESIDE_LIBRARY, &capture);
+	fixture_case("chain", "spawn", WORDS("chain", "8", pairs, "500"), BESIDE_LIBRARY, &capture);
 	/* with_env, the chain, and the program at its end. */
 	cr_assert_eq(profile_count_other(&capture.profile, EVENT_EXEC), 11);
 	capture_deinit(&capture);
@@ -135,7 +132,7 @@ Test(counts, clones)
 {
 	struct capture capture;
 
-	fixture_case("clones", "clones", ARGUMENTS("6"), BESIDE_NOTHING, &capture);
+	fixture_case("clones", "clones", WORDS("6"), BESIDE_NOTHING, &capture);
 	cr_assert_eq(profile_count_other(&capture.profile, EVENT_FORK), 12);
 	capture_must_have_forks(&capture);
 	capture_deinit(&capture);
@@ -145,7 +142,7 @@ Test(counts, cxx_call_paths)
 {
 	struct capture capture;
 
-	fixture_case("cxx_paths", "cxx_paths", ARGUMENTS("5000"), BESIDE_COUNTER, &capture);
+	fixture_case("cxx_paths", "cxx_paths", WORDS("5000"), BESIDE_COUNTER, &capture);
 	cr_assert_geq(profile_n_hashes(&capture.profile), 3);
 	capture_deinit(&capture);
 }

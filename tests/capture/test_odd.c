@@ -6,8 +6,6 @@
 #include "support/memory.h"
 #include "util/cleanup.h"
 
-#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static size_t count_type(const struct profile *profile, enum event_type type)
 {
 	size_t n = 0;
@@ -21,7 +19,7 @@ Test(odd, operators_and_bad_alloc)
 {
 	struct capture capture;
 
-	fixture_case("operators", "cxx_operators", ARGUMENTS("1000"), BESIDE_LIBRARY, &capture);
+	fixture_case("operators", "cxx_operators", WORDS("1000"), BESIDE_LIBRARY, &capture);
 	/* 1 000 sized deletes, 100 after the exceptions, 6 forms, and 20 of the throwing handler's block. */
 	cr_assert_geq(count_type(&capture.profile, EVENT_FREE), 1126);
 	capture_deinit(&capture);
@@ -31,8 +29,8 @@ Test(odd, sized_deletes_are_one_free_each)
 {
 	struct capture one, two;
 
-	fixture_case("deletes-0", "cxx_operators", ARGUMENTS("0"), BESIDE_LIBRARY, &one);
-	fixture_case("deletes-1000", "cxx_operators", ARGUMENTS("1000"), BESIDE_LIBRARY, &two);
+	fixture_case("deletes-0", "cxx_operators", WORDS("0"), BESIDE_LIBRARY, &one);
+	fixture_case("deletes-1000", "cxx_operators", WORDS("1000"), BESIDE_LIBRARY, &two);
 	cr_assert_eq(count_type(&two.profile, EVENT_FREE), count_type(&one.profile, EVENT_FREE) + 1000);
 	cr_assert_eq(profile_n_allocations(&two.profile), profile_n_allocations(&one.profile) + 1000);
 	capture_deinit(&one);
@@ -41,14 +39,14 @@ Test(odd, sized_deletes_are_one_free_each)
 
 Test(odd, longjmp_out_of_a_hook)
 {
-	fixture_case_only("longjmps", "longjmps", ARGUMENTS("1000"), BESIDE_NOTHING);
+	fixture_case_only("longjmps", "longjmps", WORDS("1000"), BESIDE_NOTHING);
 }
 
 Test(odd, fibers)
 {
 	struct capture capture;
 
-	fixture_case("fibers", "fibers", ARGUMENTS("8", "200"), BESIDE_NOTHING, &capture);
+	fixture_case("fibers", "fibers", WORDS("8", "200"), BESIDE_NOTHING, &capture);
 	cr_assert_eq(profile_n_allocations(&capture.profile), 2 * 8 * 200 + 401);
 	for (size_t i = 0; i < capture.profile.n_definitions; i++)
 		cr_assert_gt(capture.profile.definitions[i].n_bytes, 64, "nearly nothing of a fiber's stack");
@@ -57,19 +55,19 @@ Test(odd, fibers)
 
 Test(odd, handler_on_alternate_stack)
 {
-	fixture_case_only("altstack", "altstack", ARGUMENTS("20000", "100"), BESIDE_NOTHING);
+	fixture_case_only("altstack", "altstack", WORDS("20000", "100"), BESIDE_NOTHING);
 }
 
 Test(odd, handler_within_a_call)
 {
-	fixture_case_only("altstack-bump", "altstack_bump", ARGUMENTS("20000", "200"), BESIDE_NOTHING);
+	fixture_case_only("altstack-bump", "altstack_bump", WORDS("20000", "200"), BESIDE_NOTHING);
 }
 
 Test(odd, library_opened_late)
 {
 	CLEANUP_FREE char *library = capture_fixture_path("libbump.so");
 
-	fixture_case_only("late-library", "late_library", ARGUMENTS(library, "200"), BESIDE_LIBRARY);
+	fixture_case_only("late-library", "late_library", WORDS(library, "200"), BESIDE_LIBRARY);
 }
 
 /* Threads killed within a call may have returned and not logged it, or logged a free and not made it. */
@@ -93,7 +91,7 @@ Test(odd, threads_that_end_while_allocating)
 	struct capture capture;
 
 	capture_need_rights();
-	spec.argv = ARGUMENTS(path, "4", "100");
+	spec.argv = WORDS(path, "4", "100");
 	capture_run(&spec, &capture);
 	capture_must_be_whole(&capture, 0);
 	must_equal_but_for(&capture, &capture.counter, 4);
@@ -108,7 +106,7 @@ Test(odd, exec_by_a_thread_that_is_not_the_leader)
 	struct capture capture;
 
 	capture_need_rights();
-	spec.argv = ARGUMENTS(path, "thread", "3", pairs, "1000");
+	spec.argv = WORDS(path, "thread", "3", pairs, "1000");
 	capture_run(&spec, &capture);
 	capture_must_be_whole(&capture, 0);
 	cr_assert_eq(calls_count(&capture.fixture, CALL_DONE), 1);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -27,10 +26,6 @@ static void run_child(const struct launch *launch, int out_fd, int err_fd)
 	if (dup2(null, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(err_fd, 2) < 0)
 		_exit(125);
 	if (launch->folder && chdir(launch->folder) != 0)
-		_exit(125);
-	if (launch->uid &&
-	        (setgroups(0, NULL) != 0 || setresgid(launch->uid, launch->uid, launch->uid) != 0 ||
-	                setresuid(launch->uid, launch->uid, launch->uid) != 0))
 		_exit(125);
 	for (size_t i = 0; launch->env && launch->env[i]; i++)
 		putenv((char *)launch->env[i]);
@@ -90,6 +85,14 @@ static bool ends_in_time(const struct running *running)
 		result = poll(&waited, 1, running->timeout * 1000);
 	} while (result < 0 && errno == EINTR);
 	return result > 0;
+}
+
+bool launch_has_ended(const struct running *running)
+{
+	siginfo_t information = {0};
+
+	return waitid(P_PID, running->pid, &information, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	       information.si_pid != 0;
 }
 
 int launch_finish(struct running *running, struct launch_result *ret_result)

@@ -10,7 +10,6 @@ struct launch {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
 	const char *const *env;  /* NULL-terminated NAME=VALUE in addition to the environment; may be NULL */
 	const char *folder;      /* working directory; NULL: the caller's */
-	unsigned uid;            /* 0: the caller's; else run as this user and group, without capabilities */
 	unsigned timeout;        /* seconds; 0: 120 */
 };
 
@@ -32,6 +31,9 @@ struct running {
 
 /* Starts a command as the leader of a process group of its own. 0 or a negative errno. */
 int launch_start(const struct launch *launch, struct running *ret_running);
+
+/* Whether it has ended; it stays to be waited for. */
+bool launch_has_ended(const struct running *running);
 
 /* Waits for it. Always ends `running`. */
 int launch_finish(struct running *running, struct launch_result *ret_result);

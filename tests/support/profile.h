@@ -70,6 +70,9 @@ size_t profile_n_not_traced(const struct profile *profile);
 /* The name of a process, or NULL. */
 const char *profile_process_name(const struct profile *profile, uint32_t pid);
 
+/* Processes of that name. */
+size_t profile_count_named(const struct profile *profile, const char *name);
+
 /* Events of a type among `others`; the first of that type for a pid, or NULL. */
 size_t profile_count_other(const struct profile *profile, enum event_type type);
 const struct profile_other *profile_find_other(

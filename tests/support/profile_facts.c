@@ -1,6 +1,7 @@
 /* profile_facts.c: what tests ask a loaded profile. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/memory.h"
 #include "support/profile.h"
@@ -95,6 +96,21 @@ const char *profile_process_name(const struct profile *profile, uint32_t pid)
 	        !json_object_object_get_ex(names, key, &name))
 		return NULL;
 	return json_object_get_string(name);
+}
+
+size_t profile_count_named(const struct profile *profile, const char *name)
+{
+	struct json_object *names;
+	size_t n = 0;
+
+	if (!json_object_object_get_ex(profile->metadata, "process_names", &names))
+		return 0;
+	json_object_object_foreach(names, pid, value)
+	{
+		(void)pid;
+		n += strcmp(json_object_get_string(value), name) == 0;
+	}
+	return n;
 }
 
 size_t profile_count_other(const struct profile *profile, enum event_type type)
