@@ -3,6 +3,8 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "support/machine.h"
 #include "support/memory.h"
@@ -49,28 +51,35 @@ char *capture_fixture_path(const char *name)
 	return test_text("%s/%s", capture_env("MEMSTACKS_FIXTURES"), name);
 }
 
-static void remove_folder(const char *folder)
+static void run_quietly(const char *const *argv)
 {
-	const char *argv[] = {"rm", "-rf", "--", folder, NULL};
 	struct launch_result result;
 
 	cr_assert_eq(launch_run(&(struct launch){.argv = argv}, &result), 0);
-	cr_assert_eq(result.status, 0, "rm -rf %s: %s", folder, result.err);
+	cr_assert_eq(result.status, 0, "%s: %s", argv[0], result.err);
 	launch_result_deinit(&result);
+}
+
+static char *new_path(const char *parent, const char *name)
+{
+	char *path = test_text("%s/%s", parent, name);
+
+	run_quietly(WORDS("rm", "-rf", "--", path));
+	run_quietly(WORDS("mkdir", "-p", "--", parent));
+	return path;
+}
+
+char *capture_new_path(const char *name)
+{
+	return new_path(capture_env("MEMSTACKS_SCRATCH"), name);
 }
 
 char *capture_new_folder(const char *name)
 {
-	const char *profiles = capture_env("MEMSTACKS_PROFILES");
-	const char *argv[] = {"mkdir", "-p", "--", profiles, NULL};
-	char *folder = test_text("%s/%s", profiles, name);
-	struct launch_result result;
+	char *path = capture_new_path(name);
 
-	remove_folder(folder);
-	cr_assert_eq(launch_run(&(struct launch){.argv = argv}, &result), 0);
-	cr_assert_eq(result.status, 0, "mkdir %s: %s", profiles, result.err);
-	launch_result_deinit(&result);
-	return folder;
+	cr_assert_eq(mkdir(path, 0700), 0);
+	return path;
 }
 
 static void open_logs(const struct capture_spec *spec, bool counter, struct capture *capture)
@@ -89,40 +98,34 @@ static void check_logs(const struct capture_spec *spec, bool counter, const stru
 		cr_assert(!calls_overflowed(&capture->counter), "more calls than the log has room for");
 }
 
-/* The command itself, with the variables that switch the logs on. The runner must not see the counter, so a
- * program that allocates nothing sets them. */
-static void add_command(struct words *words, const struct capture_spec *spec, char *set[static 4])
+/* A variable that switches a witness on; or one of the same size without effect, so that a program that reads
+ * its whole environment does the same in every run. */
+static char *variable(const char *name, bool on, const char *value)
 {
-	if (set[0]) {
-		add(words, set[0]);
-		for (size_t i = 1; i < 4; i++)
-			if (set[i])
-				add(words, set[i]);
-		add(words, "--");
-	}
-	add_all(words, spec->argv);
+	return test_text("%.*s%c=%s", (int)strlen(name) - 1, name, on ? name[strlen(name) - 1] : '_', value);
 }
 
+static const char *log_path(const struct calls *calls)
+{
+	return calls->path ? calls->path : CALLS_PATH_LIKE;
+}
+
+/* The runner must not see the counter, so a program that allocates nothing sets the variables. */
 static void run(const struct capture_spec *spec, bool counter, struct words *words, struct capture *capture)
 {
-	char *set[4] = {NULL};
+	CLEANUP_FREE char *with_env = capture_fixture_path("with_env");
+	CLEANUP_FREE char *fixture_log = NULL;
+	CLEANUP_FREE char *counter_log = NULL;
+	CLEANUP_FREE char *preload = variable("LD_PRELOAD", counter, capture_env("MEMSTACKS_COUNTER"));
 	struct launch launch = {.env = spec->env, .folder = spec->folder, .timeout = spec->timeout};
 
 	open_logs(spec, counter, capture);
-	if (spec->fixture_log || counter)
-		set[0] = capture_fixture_path("with_env");
-	if (spec->fixture_log)
-		set[1] = test_text("%s=%s", CALL_LOG_FIXTURE_ENV, capture->fixture.path);
-	if (counter) {
-		set[2] = test_text("%s=%s", CALL_LOG_COUNTER_ENV, capture->counter.path);
-		set[3] = test_text("LD_PRELOAD=%s", capture_env("MEMSTACKS_COUNTER"));
-	}
-	add_command(words, spec, set);
-	add(words, NULL);
+	fixture_log = variable(CALL_LOG_FIXTURE_ENV, spec->fixture_log, log_path(&capture->fixture));
+	counter_log = variable(CALL_LOG_COUNTER_ENV, counter, log_path(&capture->counter));
+	add_all(words, WORDS(with_env, fixture_log, counter_log, preload, "--"));
+	add_all(words, spec->argv);
 	launch.argv = words->word;
 	cr_assert_eq(launch_run(&launch, &capture->result), 0);
-	for (size_t i = 0; i < 4; i++)
-		free(set[i]);
 	cr_assert(
 	        !capture->result.timed_out, "%s: not finished in time\n%s", spec->name, capture->result.err);
 	check_logs(spec, counter, capture);
@@ -130,7 +133,9 @@ static void run(const struct capture_spec *spec, bool counter, struct words *wor
 
 void capture_run(const struct capture_spec *spec, struct capture *ret_capture)
 {
-	struct capture capture = {.folder = capture_new_folder(spec->name)};
+	struct capture capture = {
+		.folder = new_path(
+			capture_env(spec->partial ? "MEMSTACKS_SCRATCH" : "MEMSTACKS_PROFILES"), spec->name)};
 	struct words words = {0};
 
 	add_all(&words, spec->wrapper);

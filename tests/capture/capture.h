@@ -21,6 +21,7 @@ struct capture_spec {
 	const char *const *wrapper; /* command line put before the runner's; may be NULL */
 	bool fixture_log;           /* the command is a fixture that logs its calls */
 	bool counter;               /* preload the counter into the command */
+	bool partial;               /* the profile will not pass profile_check.py: not kept among those that do */
 	unsigned timeout;           /* seconds; 0: the default of launch.h */
 };
 
@@ -40,7 +41,8 @@ void capture_need_rights(void);
 char *capture_fixture_path(const char *name);
 const char *capture_env(const char *name);
 
-/* A path among the profiles that tests leave, with nothing there (what was there is removed). */
+/* A path of the test's own with nothing there (what was there is removed); and one with an empty folder. */
+char *capture_new_path(const char *name);
 char *capture_new_folder(const char *name);
 
 /* Runs a command under the runner. */

@@ -31,10 +31,9 @@ static void start(const char *name, unsigned run, struct death *ret_death)
 	CLEANUP_FREE char *profile = test_text("%s-%u", name, run);
 	CLEANUP_FREE char *scratch = test_text("scratch-%s-%u", name, run);
 	CLEANUP_FREE char *duration = test_text("%u", RUN_MS);
-	struct death death = {.folder = capture_new_folder(profile), .scratch = capture_new_folder(scratch)};
+	struct death death = {.folder = capture_new_path(profile), .scratch = capture_new_folder(scratch)};
 	CLEANUP_FREE char *temporary = test_text("TMPDIR=%s", death.scratch);
 
-	cr_assert_eq(mkdir(death.scratch, 0700), 0);
 	death.done = test_text("%s.done", death.folder);
 	unlink(death.done);
 	machine_bpf_take(&death.before);
@@ -208,7 +207,6 @@ Test(death, disk_full)
 	size_t n_events;
 
 	capture_need_rights();
-	cr_assert_eq(mkdir(small, 0700), 0);
 	cr_assert_eq(launch_run(&(struct launch){.argv = WORDS("mount", "-t", "tmpfs", "-o", "size=256k",
 	                                                 "tmpfs", small)},
 	                     &result),

@@ -61,8 +61,8 @@ Test(refusals, values)
 
 Test(refusals, command)
 {
-	CLEANUP_FREE char *file = test_text("%s/not-executable", capture_env("MEMSTACKS_PROFILES"));
-	CLEANUP_FREE char *folder = capture_new_folder("refused-command");
+	CLEANUP_FREE char *file = capture_new_path("not-executable");
+	CLEANUP_FREE char *folder = capture_new_path("refused-command");
 	FILE *made = fopen(file, "we");
 
 	capture_need_rights();
@@ -71,10 +71,10 @@ Test(refusals, command)
 	chmod(file, 0644);
 	refused(WORDS(MEMORY, "--profile-folder", folder, "--", "/no/such/command"), NULL, 127,
 	        "/no/such/command");
-	free(capture_new_folder("refused-command"));
+	free(capture_new_path("refused-command"));
 	refused(WORDS(MEMORY, "--profile-folder", folder, "--", "no-such-command-anywhere"), NULL, 127,
 	        "no-such-command-anywhere");
-	free(capture_new_folder("refused-command"));
+	free(capture_new_path("refused-command"));
 	refused(WORDS(MEMORY, "--profile-folder", folder, "--", file), NULL, 126, "not-executable");
 	unlink(file);
 }
@@ -83,11 +83,10 @@ Test(refusals, profile_folder)
 {
 	CLEANUP_FREE char *folder = capture_new_folder("refused-folder");
 	CLEANUP_FREE char *inside = test_text("%s/something", folder);
-	CLEANUP_FREE char *link = capture_new_folder("refused-link");
+	CLEANUP_FREE char *link = capture_new_path("refused-link");
 	FILE *made;
 
 	capture_need_rights();
-	cr_assert_eq(mkdir(folder, 0700), 0);
 	cr_assert_eq(symlink(folder, link), 0);
 	refused(WORDS(MEMORY, "--profile-folder", link, "--", "echo", "ran"), NULL, 125, "link");
 	unlink(link);
@@ -103,7 +102,7 @@ Test(refusals, profile_folder)
 /* Without rights: which ones are missing, and what grants them. */
 Test(refusals, rights)
 {
-	CLEANUP_FREE char *folder = capture_new_folder("refused-rights");
+	CLEANUP_FREE char *folder = capture_new_path("refused-rights");
 
 	capture_need_rights();
 	refused(WORDS("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--", MEMORY,

@@ -10,7 +10,7 @@ static void static_case(const char *program, const char *name)
 {
 	CLEANUP_FREE char *path = capture_fixture_path(program);
 	const char *argv[] = {path, NULL};
-	struct capture_spec spec = {.name = name, .argv = argv, .fixture_log = true};
+	struct capture_spec spec = {.name = name, .argv = argv, .fixture_log = true, .partial = true};
 	struct json_object *list, *entry, *where;
 	struct capture capture;
 

@@ -90,7 +90,7 @@ Test(tree, nothing_is_ever_stopped)
 	size_t n_looks = 0, n_stopped = 0;
 
 	capture_need_rights();
-	folder = capture_new_folder("never-stopped");
+	folder = capture_new_path("never-stopped");
 	cr_assert_eq(
 	        launch_start(&(struct launch){.argv = WORDS(capture_env("MEMSTACKS_RUNNER"), "--instrument",
 	                                              "memory", "--experimental-stacks", "--profile-folder",

@@ -11,6 +11,9 @@ struct calls {
 	size_t n_mapped;
 };
 
+/* A path as long as that of a log, when the folder for temporary files has its usual name. */
+#define CALLS_PATH_LIKE "/tmp/memstacks-calls.XXXXXX"
+
 /* Makes an empty log file for up to `capacity` records in the folder for temporary files, and maps it.
  * The file is sparse: room costs nothing. 0 or a negative errno. */
 int calls_init(struct calls *calls, size_t capacity);
