@@ -6,7 +6,8 @@
 
 #include "artifact/event.h"
 
-/* Appends one event to `buffer`. 0 or -ENOMEM; on failure the buffer's size is what it was. */
+/* Appends one event to `buffer`. 0, -ENOMEM, or -EINVAL for no such type; on failure the buffer's size is
+ * what it was. */
 int event_encode(msgpack_sbuffer *buffer, const struct event *event);
 
 #endif

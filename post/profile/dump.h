@@ -13,8 +13,8 @@
 struct dump_source {
 	uint64_t dev;
 	uint64_t ino;
-	int fd;           /* open for reading; the caller's; -1 where it could not be opened */
-	const char *path; /* as the process saw it */
+	int fd;             /* open for reading; the caller's; -1 where it could not be opened */
+	const char *path;   /* as the process saw it */
 	const char *reason; /* why fd is -1, else NULL */
 };
 
@@ -36,12 +36,12 @@ struct dump_not_traced {
 
 /* Everything is borrowed for the duration of profile_dump. */
 struct dump_request {
-	int profile_fd;            /* the profile folder */
-	uint32_t owner_uid;        /* files are given to this owner (fchown; no error when it is already) */
+	int profile_fd;     /* the profile folder */
+	uint32_t owner_uid; /* files are given to this owner (fchown; no error when it is already) */
 	uint32_t owner_gid;
-	const char *artifact_name; /* below results/ */
-	const char *arch;          /* "x86_64" or "aarch64" */
-	const char *integration_name;    /* "" when none announced itself */
+	const char *artifact_name;    /* below results/ */
+	const char *arch;             /* "x86_64" or "aarch64" */
+	const char *integration_name; /* "" when none announced itself */
 	const char *integration_version;
 	const struct dump_source *sources;
 	size_t n_sources;
@@ -62,15 +62,15 @@ struct dump_request {
 struct dump_result {
 	struct heap_sums sums;
 	uint64_t n_events;
-	uint64_t n_definitions;  /* StackDefinition events */
-	uint64_t n_hashes;       /* distinct hashes defined */
-	uint64_t n_truncated;    /* definitions whose copy filled its budget */
+	uint64_t n_definitions;   /* StackDefinition events */
+	uint64_t n_hashes;        /* distinct hashes defined */
+	uint64_t n_truncated;     /* definitions whose copy filled its budget */
 	uint64_t n_without_stack; /* allocations without stack_hash */
-	uint64_t n_undefined;    /* distinct hashes named and never defined */
-	uint64_t n_processes;    /* pids with events */
+	uint64_t n_undefined;     /* distinct hashes named and never defined */
+	uint64_t n_processes;     /* pids with events */
 	uint64_t n_modules;
 	uint64_t n_unreadable;
-	bool cut;                /* the artifact ends in the middle */
+	bool cut; /* the artifact ends in the middle */
 };
 
 /* Reads results/<artifact_name> twice as a stream, writes symbols, unwind data, debug info, perf maps,

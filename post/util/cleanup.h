@@ -43,11 +43,11 @@ static inline void cleanup_closedir(DIR **dir)
 #define CLEANUP_CLOSEDIR CLEANUP(cleanup_closedir)
 
 /* Moves a pointer or a descriptor out of its variable, so that the cleanup finds nothing to do. */
-#define STEAL_PTR(p)                        \
-	({                                  \
-		__typeof__(p) stolen = (p); \
-		(p) = NULL;                 \
-		stolen;                     \
+#define STEAL_PTR(p)                                                                                         \
+	({                                                                                                   \
+		__typeof__(p) stolen = (p);                                                                  \
+		(p) = NULL;                                                                                  \
+		stolen;                                                                                      \
 	})
 
 static inline int steal_fd(int *fd)

@@ -17,7 +17,7 @@ struct log_sink {
 
 /* Formats and passes on one message. `sink` may be NULL. errno is left alone. */
 void log_message(const struct log_sink *sink, enum log_level level, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+        __attribute__((format(printf, 3, 4)));
 
 #define log_error(sink, ...)   log_message(sink, LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(sink, ...) log_message(sink, LOG_LEVEL_WARNING, __VA_ARGS__)
