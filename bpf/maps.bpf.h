@@ -4,26 +4,28 @@
 
 #include "state.bpf.h"
 
-/* Knobs, set before the object is loaded. */
-const volatile u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
-const volatile u32 stack_identity = IDENTITY_CODE;
-const volatile u32 with_stacks = 0;
+/* Kernel type names, since these reach the plugin through the generated header.
+ *
+ * Knobs, set before the object is loaded. */
+const volatile __u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
+const volatile __u32 stack_identity = IDENTITY_CODE;
+const volatile __u32 with_stacks = 0;
 
 /* Set by identify_runner: how pids are translated to the runner's view. */
-u32 runner_level = 0; /* depth of the runner's PID namespace */
-u64 runner_namespace = 0;
+__u32 runner_level = 0; /* depth of the runner's PID namespace */
+__u64 runner_namespace = 0;
 
 /* Set by the plugin while it runs. */
-u32 root_pid = 0;           /* the benchmark's first process, as the runner sees it; tracked from its exec */
-volatile u32 recording = 1; /* allocations are recorded; 0 between stop and start */
+__u32 root_pid = 0;           /* the benchmark's first process, as the runner sees it; tracked from its exec */
+volatile __u32 recording = 1; /* allocations are recorded; 0 between stop and start */
 
-u64 lost[LOST_N] = {};
-u64 notes[NOTE_N] = {};
+__u64 lost[LOST_N] = {};
+__u64 notes[NOTE_N] = {};
 
 /* Where the next free slot is looked for: slots are reused as late as possible. */
-u32 process_cursor = 0;
-u32 image_cursor = 0;
-u64 generation_cursor = 0;
+__u32 process_cursor = 0;
+__u32 image_cursor = 0;
+__u64 generation_cursor = 0;
 
 /* Records in the order in which they were reserved. Full: the record is dropped and counted. */
 struct {

@@ -266,19 +266,19 @@ raw:
 struct chain {
 	struct scratch *scratch;
 	u64 fp;
-	u32 n_frames;
 };
 
-/* Appends one address behind the stack bytes. */
+/* Appends one address behind the stack bytes. Counted in the record: what the verifier cannot know it need not
+ * follow value by value. */
 static __always_inline void chain_append(struct chain *chain, u64 address)
 {
-	u64 at = BELOW((chain->scratch->record.n_bytes + 7) & ~7ull, STACK_BUDGET_MAX * 2);
-	u64 index = BELOW(chain->n_frames, FP_CHAIN_MAX);
+	struct record_stack *record = &chain->scratch->record;
+	u64 at = BELOW((record->n_bytes + 7) & ~7ull, STACK_BUDGET_MAX * 2);
 
-	if (at > STACK_BUDGET_MAX)
+	if (at > STACK_BUDGET_MAX || record->n_fp_chain >= FP_CHAIN_MAX)
 		return;
-	*(u64 *)&chain->scratch->bytes[at + index * 8] = address;
-	chain->n_frames++;
+	*(u64 *)&chain->scratch->bytes[at + BELOW(record->n_fp_chain, FP_CHAIN_MAX) * 8] = address;
+	record->n_fp_chain++;
 }
 
 static long chain_step(u32 i, struct chain *chain)
@@ -291,7 +291,7 @@ static long chain_step(u32 i, struct chain *chain)
 		return 1;
 	next = *stack_word(chain->scratch, offset / 8);
 	return_address = *stack_word(chain->scratch, offset / 8 + 1);
-	if (!return_address || chain->n_frames >= FP_CHAIN_MAX)
+	if (!return_address)
 		return 1;
 	chain_append(chain, return_address);
 	if (next <= chain->fp)
@@ -307,6 +307,7 @@ static __always_inline void walk_frame_pointers(struct scratch *scratch, const s
 	struct chain chain = {.scratch = scratch, .fp = REGS_FP(regs)};
 	u64 caller;
 
+	scratch->record.n_fp_chain = 0;
 	chain_append(&chain, REGS_IP(regs));
 #if RETURN_SLOT_ON_STACK
 	caller = *stack_word(scratch, 0);
@@ -315,7 +316,6 @@ static __always_inline void walk_frame_pointers(struct scratch *scratch, const s
 #endif
 	chain_append(&chain, caller);
 	bpf_loop(FP_CHAIN_MAX, chain_step, &chain, 0);
-	scratch->record.n_fp_chain = chain.n_frames;
 }
 
 /* Sends the definition. A hash counts as known only once its definition is in the ring. */

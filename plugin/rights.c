@@ -27,7 +27,6 @@ static const struct {
 	{CAP_PERFMON, "cap_perfmon"},           /* probes, and kernel reads in programs */
 	{CAP_SYS_ADMIN, "cap_sys_admin"},       /* the seccomp filter; tracepoints; /proc/<pid>/map_files */
 	{CAP_SYS_PTRACE, "cap_sys_ptrace"},     /* descriptors and mappings of the benchmark */
-	{CAP_SYS_RESOURCE, "cap_sys_resource"}, /* enough descriptors for the modules */
 };
 
 static uint64_t effective_capabilities(void)

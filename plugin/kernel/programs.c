@@ -41,7 +41,7 @@ static int explain_load(const struct log_sink *log, int r)
 {
 	if (r == -EPERM)
 		log_error(log, "cannot load the eBPF programs: not permitted; the runner needs to be root or to have "
-			       "the capabilities bpf, perfmon, sys_admin, sys_ptrace and sys_resource");
+			       "the capabilities bpf, perfmon, sys_admin and sys_ptrace");
 	else if (r == -ESRCH || r == -ENOENT)
 		log_error(log, "cannot load the eBPF programs: this kernel offers no BTF at /sys/kernel/btf/vmlinux "
 			       "(CONFIG_DEBUG_INFO_BTF): %s", strerror(-r));
@@ -140,10 +140,10 @@ static int attach_tracepoints(struct programs *programs)
 	return 0;
 }
 
+/* Runs a program on this thread. Its changes to the context are written back to where it came from. */
 static int run_program(const struct bpf_program *program, void *context, size_t n_context)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = n_context, .ctx_out = context,
-		.ctx_size_out = n_context);
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = n_context);
 
 	return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
 }
