@@ -134,8 +134,8 @@ static void run(const struct capture_spec *spec, bool counter, struct words *wor
 void capture_run(const struct capture_spec *spec, struct capture *ret_capture)
 {
 	struct capture capture = {
-		.folder = new_path(
-			capture_env(spec->partial ? "MEMSTACKS_SCRATCH" : "MEMSTACKS_PROFILES"), spec->name)};
+	        .folder = new_path(
+	                capture_env(spec->partial ? "MEMSTACKS_SCRATCH" : "MEMSTACKS_PROFILES"), spec->name)};
 	struct words words = {0};
 
 	add_all(&words, spec->wrapper);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -88,10 +89,12 @@ static int first_page(const char *path, uint64_t *ret_page)
 
 	if (fd < 0)
 		return -errno;
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
 		return -EBADMSG;
 	for (unsigned i = 0; i < header.e_phnum; i++) {
-		if (pread(fd, &program, sizeof(program), header.e_phoff + i * sizeof(program)) != sizeof(program))
+		if (pread(fd, &program, sizeof(program), header.e_phoff + i * sizeof(program)) !=
+		        sizeof(program))
 			return -EBADMSG;
 		if (program.p_type != PT_LOAD)
 			continue;
@@ -105,7 +108,7 @@ int inferior_bias(const struct inferior *inferior, const char *path, uint64_t *r
 {
 	CLEANUP_FREE char *maps_path = test_text("/proc/%d/maps", inferior->pid);
 	CLEANUP_FCLOSE FILE *maps = fopen(maps_path, "re");
-	uint64_t start, offset, inode, page;
+	uint64_t start, offset, inode, page = 0;
 	unsigned major_number, minor_number;
 	struct stat status;
 	char line[4352];
@@ -116,10 +119,11 @@ int inferior_bias(const struct inferior *inferior, const char *path, uint64_t *r
 	if (!maps || stat(path, &status) != 0)
 		return -errno;
 	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %x:%x %" SCNu64, &start, &offset, &major_number,
-			    &minor_number, &inode) != 5)
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %x:%x %" SCNu64, &start, &offset,
+		            &major_number, &minor_number, &inode) != 5)
 			continue;
-		if (offset != 0 || inode != status.st_ino || makedev(major_number, minor_number) != status.st_dev)
+		if (offset != 0 || inode != status.st_ino ||
+		        makedev(major_number, minor_number) != status.st_dev)
 			continue;
 		*ret_bias = start - page;
 		return 0;
@@ -127,8 +131,13 @@ int inferior_bias(const struct inferior *inferior, const char *path, uint64_t *r
 	return -ENOENT;
 }
 
+uint64_t inferior_read(const struct inferior *inferior, uint64_t address)
+{
+	return ptrace(PTRACE_PEEKDATA, inferior->pid, address, 0);
+}
+
 static void look(const struct user_regs_struct *entry, const struct user_regs_struct *now, unsigned n_steps,
-	struct inferior_call *call)
+        struct inferior_call *call)
 {
 	call->n_arrivals++;
 	if (call->n_arrivals > 1)
@@ -136,7 +145,7 @@ static void look(const struct user_regs_struct *entry, const struct user_regs_st
 	call->n_steps_before = n_steps;
 	call->stack_untouched = now->rsp == entry->rsp;
 	call->saved_untouched = now->rbx == entry->rbx && now->rbp == entry->rbp && now->r12 == entry->r12 &&
-				now->r13 == entry->r13 && now->r14 == entry->r14 && now->r15 == entry->r15;
+	                        now->r13 == entry->r13 && now->r14 == entry->r14 && now->r15 == entry->r15;
 	call->argument_untouched[0] = now->rdi == entry->rdi;
 	call->argument_untouched[1] = now->rsi == entry->rsi;
 	call->argument_untouched[2] = now->rdx == entry->rdx;
@@ -144,42 +153,64 @@ static void look(const struct user_regs_struct *entry, const struct user_regs_st
 	call->argument_untouched[4] = now->r8 == entry->r8;
 }
 
-/* Runs to the return address. */
-static int finish(pid_t pid, struct user_regs_struct *ret_regs)
+/* What a stop means: an arrival at the site, in this activation or as the first one whatever its stack
+ * pointer is (that is one of the questions). Activations further in, by recursion, have a lower stack
+ * pointer. */
+static void note_arrival(const struct user_regs_struct *entry, const struct user_regs_struct *now,
+        uint64_t site, unsigned n_steps, struct inferior_call *call)
+{
+	if (now->rip == site && (call->n_arrivals == 0 || now->rsp == entry->rsp))
+		look(entry, now, n_steps, call);
+}
+
+/* Execution breakpoint 0 of the processor at `address`, or off. */
+static bool set_breakpoint(pid_t pid, uint64_t address)
+{
+	return ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[7]), 0) == 0 &&
+	       ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[0]), address) == 0 &&
+	       ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[7]), address ? 1 : 0) == 0;
+}
+
+/* Runs to the return address, stopping at the site only. */
+static int run_to_end(pid_t pid, const struct user_regs_struct *entry, uint64_t site,
+        struct inferior_call *call, struct user_regs_struct *now)
 {
 	int signal_number;
 
-	ptrace(PTRACE_CONT, pid, 0, 0);
-	signal_number = wait_stop(pid);
-	if (signal_number != SIGSEGV || ptrace(PTRACE_GETREGS, pid, 0, ret_regs) != 0)
-		return -EPROTO;
-	return 0;
+	if (!set_breakpoint(pid, site))
+		return -ENOTSUP;
+	do {
+		ptrace(PTRACE_CONT, pid, 0, 0);
+		signal_number = wait_stop(pid);
+		if (signal_number < 0 || ptrace(PTRACE_GETREGS, pid, 0, now) != 0)
+			return -EPROTO;
+		if (signal_number == SIGTRAP)
+			note_arrival(entry, now, site, INFERIOR_MAX_STEPS, call);
+	} while (signal_number == SIGTRAP);
+	set_breakpoint(pid, 0);
+	return signal_number == SIGSEGV ? 0 : -EPROTO;
 }
 
 static int step(pid_t pid, const struct user_regs_struct *entry, uint64_t site, struct inferior_call *call,
-	struct user_regs_struct *ret_regs)
+        struct user_regs_struct *ret_regs)
 {
 	struct user_regs_struct now = *entry;
+	int result = 0;
 
-	for (unsigned n = 0; n < INFERIOR_MAX_STEPS; n++) {
-		/* An activation further in, by recursion, has a lower stack pointer. The first arrival is looked
-		 * at whatever its stack pointer is: that is one of the questions. */
-		if (now.rip == site && (call->n_arrivals == 0 || now.rsp == entry->rsp))
-			look(entry, &now, n, call);
-		if (now.rip == RETURN_ADDRESS) {
-			call->stepped_to_end = true;
-			*ret_regs = now;
-			return 0;
-		}
+	for (unsigned n = 0; n < INFERIOR_MAX_STEPS && now.rip != RETURN_ADDRESS; n++) {
+		note_arrival(entry, &now, site, n, call);
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) != 0 || wait_stop(pid) != SIGTRAP ||
-			ptrace(PTRACE_GETREGS, pid, 0, &now) != 0)
+		        ptrace(PTRACE_GETREGS, pid, 0, &now) != 0)
 			return -EPROTO;
 	}
-	return finish(pid, ret_regs);
+	if (now.rip != RETURN_ADDRESS)
+		result = run_to_end(pid, entry, site, call, &now);
+	*ret_regs = now;
+	return result;
 }
 
 int inferior_call(struct inferior *inferior, uint64_t function, uint64_t site, const uint64_t arguments[5],
-	struct inferior_call *ret_call)
+        struct inferior_call *ret_call)
 {
 	struct user_regs_struct saved, entry, end;
 	struct inferior_call call = {0};
@@ -207,7 +238,7 @@ int inferior_call(struct inferior *inferior, uint64_t function, uint64_t site, c
 	entry.r14 = 0x5555555555555555;
 	entry.r15 = 0x6666666666666666;
 	if (ptrace(PTRACE_POKEDATA, inferior->pid, entry.rsp, RETURN_ADDRESS) != 0 ||
-		ptrace(PTRACE_SETREGS, inferior->pid, 0, &entry) != 0)
+	        ptrace(PTRACE_SETREGS, inferior->pid, 0, &entry) != 0)
 		return -EPROTO;
 	result = step(inferior->pid, &entry, site, &call, &end);
 	if (result < 0)
