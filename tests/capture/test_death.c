@@ -16,11 +16,14 @@
 #define N_KILLS 10
 #define RUN_MS  1200
 
+/* About as long as the runner takes to put the probes in place. */
+#define EARLY_MS 1000
+
 /* One run of the storm with folders of its own. */
 struct death {
 	char *folder;  /* the profile */
 	char *scratch; /* TMPDIR of the runner */
-	char *done;    /* the storm's last deed */
+	char *signs;   /* where the storm makes its files */
 	struct machine_bpf before;
 	struct running running;
 };
@@ -29,22 +32,37 @@ static void start(const char *name, unsigned run, struct death *ret_death)
 {
 	CLEANUP_FREE char *storm = capture_fixture_path("storm");
 	CLEANUP_FREE char *profile = test_text("%s-%u", name, run);
-	CLEANUP_FREE char *scratch = test_text("scratch-%s-%u", name, run);
+	CLEANUP_FREE char *scratch = test_text("%s-%u-temporary", name, run);
+	CLEANUP_FREE char *signs = test_text("%s-%u-signs", name, run);
 	CLEANUP_FREE char *duration = test_text("%u", RUN_MS);
-	struct death death = {.folder = capture_new_path(profile), .scratch = capture_new_folder(scratch)};
+	struct death death = {.folder = capture_new_path(profile),
+	        .scratch = capture_new_folder(scratch),
+	        .signs = capture_new_folder(signs)};
 	CLEANUP_FREE char *temporary = test_text("TMPDIR=%s", death.scratch);
 
-	death.done = test_text("%s.done", death.folder);
-	unlink(death.done);
 	machine_bpf_take(&death.before);
 	cr_assert_eq(
 	        launch_start(&(struct launch){.argv = WORDS(capture_env("MEMSTACKS_RUNNER"), "--instrument",
 	                                              "memory", "--experimental-stacks", "--profile-folder",
-	                                              death.folder, "--", storm, duration, death.done),
+	                                              death.folder, "--", storm, duration, death.signs),
 	                             .env = WORDS(temporary)},
 	                &death.running),
 	        0);
 	*ret_death = death;
+}
+
+static bool has_sign(const struct death *death, const char *name)
+{
+	CLEANUP_FREE char *path = test_text("%s/%s", death->signs, name);
+
+	return access(path, F_OK) == 0;
+}
+
+static void wait_for_command(const struct death *death)
+{
+	for (int i = 0; i < 3000 && !has_sign(death, "started"); i++)
+		usleep(10000);
+	cr_assert(has_sign(death, "started"), "the command did not start");
 }
 
 static size_t n_entries(const char *folder)
@@ -76,11 +94,9 @@ static void must_leave_nothing(struct death *death, const char *when)
 static void end(struct death *death)
 {
 	machine_bpf_deinit(&death->before);
-	rmdir(death->scratch);
-	unlink(death->done);
 	free(death->folder);
 	free(death->scratch);
-	free(death->done);
+	free(death->signs);
 }
 
 /* The artifact, if the run came so far, is whole or cut: never corrupt. Returns its events. */
@@ -107,13 +123,18 @@ Test(death, runner_killed_at_random_moments)
 	capture_need_rights();
 	fprintf(stderr, "seed %u\n", seed);
 	for (unsigned i = 0; i < N_KILLS; i++) {
-		/* The first one early, the others anywhere in the run. */
-		unsigned delay = i == 0 ? 5 : rand_r(&seed) % (RUN_MS + 500);
-		CLEANUP_FREE char *when = test_text("killed after %u ms", delay);
+		/* One in three while the probes are put in place, the others anywhere in the run or just
+		 * after it. */
+		bool early = i % 3 == 0;
+		unsigned delay = rand_r(&seed) % (early ? EARLY_MS : RUN_MS + 200);
+		CLEANUP_FREE char *when = test_text(
+		        "killed %u ms after the start of the %s", delay, early ? "runner" : "command");
 		struct launch_result result;
 		struct death death;
 
 		start("killed", i, &death);
+		if (!early)
+			wait_for_command(&death);
 		usleep(delay * 1000);
 		kill(death.running.pid, SIGKILL);
 		usleep(300000);
@@ -121,7 +142,7 @@ Test(death, runner_killed_at_random_moments)
 		cr_assert_eq(launch_finish(&death.running, &result), 0);
 		launch_result_deinit(&result);
 		must_leave_nothing(&death, when);
-		n_completed += access(death.done, F_OK) == 0;
+		n_completed += has_sign(&death, "done");
 		n_events += must_be_readable(death.folder, when);
 		end(&death);
 	}
@@ -130,7 +151,8 @@ Test(death, runner_killed_at_random_moments)
 	cr_assert_gt(n_events, 1000, "nothing was captured before the kills");
 }
 
-static void interrupt_case(const char *name, int signal_number, unsigned delay, bool whole_group)
+/* `delay` in milliseconds after the start of the command, or of the runner when `early`. */
+static void interrupt_case(const char *name, int signal_number, unsigned delay, bool early, bool whole_group)
 {
 	struct launch_result result;
 	struct death death;
@@ -138,15 +160,17 @@ static void interrupt_case(const char *name, int signal_number, unsigned delay, 
 
 	capture_need_rights();
 	start(name, delay, &death);
+	if (!early)
+		wait_for_command(&death);
 	usleep(delay * 1000);
 	kill(whole_group ? -death.running.pid : death.running.pid, signal_number);
 	cr_assert_eq(launch_finish(&death.running, &result), 0);
 	cr_assert_eq(result.status, 128 + signal_number, "exit status %d\n%s", result.status, result.err);
 	must_leave_nothing(&death, name);
-	cr_assert_neq(access(death.done, F_OK), 0, "the command was not interrupted");
+	cr_assert(!has_sign(&death, "done"), "the command was not interrupted\n%s", result.err);
 	n_events = must_be_readable(death.folder, name);
-	if (delay >= RUN_MS / 2)
-		cr_assert_gt(n_events, 1000);
+	if (!early)
+		cr_assert_gt(n_events, 1000, "%zu events\n%s", n_events, result.err);
 	launch_result_deinit(&result);
 	end(&death);
 }
@@ -154,22 +178,29 @@ static void interrupt_case(const char *name, int signal_number, unsigned delay, 
 /* As a terminal does it: the whole group gets the signal. */
 Test(death, control_c)
 {
-	interrupt_case("control-c", SIGINT, RUN_MS / 2, true);
+	interrupt_case("control-c", SIGINT, RUN_MS / 2, false, true);
 }
 
 Test(death, control_c_at_the_start)
 {
-	interrupt_case("control-c", SIGINT, 30, true);
+	for (unsigned delay = 10; delay < 2 * EARLY_MS; delay += EARLY_MS / 4)
+		interrupt_case("control-c-early", SIGINT, delay, true, true);
 }
 
 Test(death, termination_is_forwarded)
 {
-	interrupt_case("terminated", SIGTERM, RUN_MS / 2, false);
+	interrupt_case("terminated", SIGTERM, RUN_MS / 2, false, false);
+}
+
+Test(death, termination_at_the_start)
+{
+	for (unsigned delay = 10; delay < 2 * EARLY_MS; delay += EARLY_MS / 4)
+		interrupt_case("terminated-early", SIGTERM, delay, true, false);
 }
 
 Test(death, hangup_is_forwarded)
 {
-	interrupt_case("hangup", SIGHUP, RUN_MS / 2, false);
+	interrupt_case("hangup", SIGHUP, RUN_MS / 2, false, false);
 }
 
 Test(death, command_killed)

@@ -6,6 +6,27 @@
 #include "capture/capture.h"
 #include "util/cleanup.h"
 
+/* Every call of the fixture, and before them what the C library allocates while it starts: in a program that
+ * has its allocator inside no counter can be preloaded to tell that. */
+static void must_equal_from_its_first_call(const struct capture *capture)
+{
+	const struct call_record *first = &capture->fixture.log->records[0];
+	struct heap_difference difference;
+	uint64_t start = UINT64_MAX;
+
+	for (size_t i = 0; i < capture->profile.n_calls && start == UINT64_MAX; i++)
+		if (capture->profile.calls[i].addr == first->addr &&
+		        capture->profile.calls[i].size == first->size)
+			start = capture->profile.calls[i].timestamp;
+	capture_compare(&capture->fixture, capture, &difference);
+	heap_difference_print(&difference, stderr);
+	cr_assert_eq(difference.n_missing, 0, "%zu calls are not in the artifact", difference.n_missing);
+	cr_assert_eq(difference.n_site_conflicts, 0);
+	for (size_t i = 0; i < difference.n_extra; i++)
+		cr_assert_lt(difference.extra[i].timestamp, start, "an event that has no call");
+	heap_difference_deinit(&difference);
+}
+
 static void static_case(const char *program, const char *name)
 {
 	CLEANUP_FREE char *path = capture_fixture_path(program);
@@ -23,7 +44,7 @@ static void static_case(const char *program, const char *name)
 	cr_assert_eq(capture.loaded, 0);
 	if (profile_n_not_traced(&capture.profile) == 0) {
 		capture_must_be_whole(&capture, 0);
-		capture_must_equal(&capture.fixture, &capture);
+		must_equal_from_its_first_call(&capture);
 	} else {
 		cr_assert_eq(
 		        capture.result.status, 121, "not traced, and exit status %d", capture.result.status);

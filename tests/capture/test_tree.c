@@ -85,16 +85,18 @@ Test(tree, nothing_is_ever_stopped)
 {
 	CLEANUP_FREE char *storm = capture_fixture_path("storm");
 	CLEANUP_FREE char *folder = NULL;
+	CLEANUP_FREE char *signs = NULL;
 	struct running running;
 	struct launch_result result;
 	size_t n_looks = 0, n_stopped = 0;
 
 	capture_need_rights();
 	folder = capture_new_path("never-stopped");
+	signs = capture_new_folder("never-stopped-signs");
 	cr_assert_eq(
 	        launch_start(&(struct launch){.argv = WORDS(capture_env("MEMSTACKS_RUNNER"), "--instrument",
 	                                              "memory", "--experimental-stacks", "--profile-folder",
-	                                              folder, "--", storm, "1500", "/dev/null")},
+	                                              folder, "--", storm, "1500", signs)},
 	                &running),
 	        0);
 	while (!launch_has_ended(&running)) {

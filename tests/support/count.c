@@ -1,8 +1,8 @@
 /* count.c: libcount.so, preloaded: logs every allocator call that a process tree makes.
  *
  * The witness the capture is compared with: it shares no code with it and knows nothing of probes. It stands
- * before whatever allocator the program has (RTLD_NEXT) and logs the calls from outside, one for what the
- * allocator calls in itself.
+ * before whatever allocator the program has (RTLD_NEXT) and logs the calls that reach it. It has no
+ * thread-local variables: they would change what the C library allocates for each thread.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,6 @@ struct allocator {
 	void *(*malloc)(size_t size);
 	void *(*calloc)(size_t n, size_t size);
 	void *(*realloc)(void *old, size_t size);
-	void *(*reallocarray)(void *old, size_t n, size_t size);
 	void (*free)(void *block);
 	void *(*aligned_alloc)(size_t alignment, size_t size);
 	void *(*memalign)(size_t alignment, size_t size);
@@ -36,9 +35,6 @@ static int state; /* 0: untouched, 1: looking up, 2: ready */
 static char early[N_EARLY_BYTES] __attribute__((aligned(16)));
 static size_t n_early;
 
-/* Calls under way in this thread: what the allocator calls in itself is not the program's call. */
-static __thread int depth __attribute__((tls_model("initial-exec")));
-
 static void set_up(void)
 {
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2 || state == 1)
@@ -48,7 +44,6 @@ static void set_up(void)
 	real.malloc = dlsym(RTLD_NEXT, "malloc");
 	real.calloc = dlsym(RTLD_NEXT, "calloc");
 	real.realloc = dlsym(RTLD_NEXT, "realloc");
-	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
 	real.free = dlsym(RTLD_NEXT, "free");
 	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
 	real.memalign = dlsym(RTLD_NEXT, "memalign");
@@ -84,8 +79,7 @@ static void note(enum call_kind kind, size_t size, void *old, void *block)
 {
 	int saved = errno;
 
-	if (depth == 0)
-		call_log_add(log_file, kind, 0, size, old, block);
+	call_log_add(log_file, kind, 0, size, old, block);
 	errno = saved;
 }
 
@@ -96,16 +90,14 @@ static size_t product(size_t n, size_t size)
 	return __builtin_mul_overflow(n, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* Makes one call of the real allocator with the nesting counted, and logs it. */
+/* Makes one call of the real allocator and logs it. */
 #define CALL(kind, size, old, call)                                                                          \
 	({                                                                                                   \
 		void *block_;                                                                                \
 		set_up();                                                                                    \
 		if (state == 1)                                                                              \
 			return early_block(size);                                                            \
-		depth++;                                                                                     \
 		block_ = (call);                                                                             \
-		depth--;                                                                                     \
 		note((kind), (size), (old), block_);                                                         \
 		block_;                                                                                      \
 	})
@@ -127,7 +119,9 @@ EXPORT void *realloc(void *old, size_t size)
 
 EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
-	return CALL(CALL_REALLOC, product(n, size), old, real.reallocarray(old, n, size));
+	/* The C library's own would come back to this library's realloc; a product too large fails there as
+	 * well. */
+	return CALL(CALL_REALLOC, product(n, size), old, real.realloc(old, product(n, size)));
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
@@ -155,9 +149,7 @@ EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 	int result;
 
 	set_up();
-	depth++;
 	result = real.posix_memalign(ret_block, alignment, size);
-	depth--;
 	note(CALL_ALIGNED, size, NULL, result == 0 ? *ret_block : NULL);
 	return result;
 }
@@ -169,7 +161,5 @@ EXPORT void free(void *block)
 	set_up();
 	/* Logged first: once freed, another thread may be given the address. */
 	note(CALL_FREE, 0, NULL, block);
-	depth++;
 	real.free(block);
-	depth--;
 }
