@@ -71,7 +71,18 @@ static char *new_path(const char *parent, const char *name)
 
 char *capture_new_path(const char *name)
 {
-	return new_path(capture_env("MEMSTACKS_SCRATCH"), name);
+	CLEANUP_FREE char *parent = test_text("%s/scratch", capture_env("MEMSTACKS_BUILD"));
+
+	return new_path(parent, name);
+}
+
+/* Where profiles are left for profile_check.py. */
+static char *new_profile(const char *name)
+{
+	CLEANUP_FREE char *usual = test_text("%s/profiles", capture_env("MEMSTACKS_BUILD"));
+	const char *wanted = getenv("MEMSTACKS_PROFILES");
+
+	return new_path(wanted ? wanted : usual, name);
 }
 
 char *capture_new_folder(const char *name)
@@ -134,8 +145,7 @@ static void run(const struct capture_spec *spec, bool counter, struct words *wor
 void capture_run(const struct capture_spec *spec, struct capture *ret_capture)
 {
 	struct capture capture = {
-	        .folder = new_path(
-	                capture_env(spec->partial ? "MEMSTACKS_SCRATCH" : "MEMSTACKS_PROFILES"), spec->name)};
+	        .folder = spec->partial ? capture_new_path(spec->name) : new_profile(spec->name)};
 	struct words words = {0};
 
 	add_all(&words, spec->wrapper);

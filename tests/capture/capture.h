@@ -58,7 +58,7 @@ void capture_deinit(struct capture *capture);
  * that is defined, nothing lost, every process named; profile_check.py --stacks [--strict] must accept it. */
 void capture_must_be_whole(const struct capture *capture, int status);
 
-/* The folder must pass profile_check.py; a missing checker is printed, and counted by .ci/run. */
+/* The folder must pass profile_check.py; where it is absent that is printed, and .ci/run counts it. */
 void capture_must_pass_check(const struct capture *capture, bool strict);
 
 /* What the artifact has beside the calls of a log (`seen` minus `log` in heap_compare's terms). */

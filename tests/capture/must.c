@@ -25,13 +25,15 @@ static void must_name_processes(const struct capture *capture)
 
 void capture_must_pass_check(const struct capture *capture, bool strict)
 {
-	const char *checker = getenv("MEMSTACKS_PROFILE_CHECK");
+	CLEANUP_FREE char *usual =
+	        test_text("%s/../shared/tools/profile_check.py", capture_env("MEMSTACKS_SOURCE"));
+	const char *wanted = getenv("MEMSTACKS_PROFILE_CHECK"), *checker = wanted ? wanted : usual;
 	const char *argv[] = {"/usr/bin/python3", checker, "--stacks", strict ? "--strict" : capture->folder,
 	        strict ? capture->folder : NULL, NULL};
 	struct launch_result result;
 
-	if (!checker || access(checker, R_OK) != 0) {
-		fprintf(stderr, "CHECK-SKIPPED %s: there is no profile_check.py\n", capture->folder);
+	if (access(checker, R_OK) != 0) {
+		fprintf(stderr, "%s: not checked, there is no %s\n", capture->folder, checker);
 		return;
 	}
 	cr_assert_eq(launch_run(&(struct launch){.argv = argv, .timeout = 300}, &result), 0);
