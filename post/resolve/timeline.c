@@ -1,0 +1,196 @@
+/* timeline.c: what lay at an address at a time, where later ranges cover earlier ones. */
+#include "resolve/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/grow.h"
+
+/* Ranges that cover the whole of a node's span and not that of its parent, by time. */
+struct node {
+	uint32_t *ranges; /* indices */
+	size_t n_ranges;
+	size_t n_allocated;
+};
+
+struct timeline {
+	struct timeline_range *ranges; /* by time, stable */
+	size_t n_ranges;
+	uint64_t *bounds; /* all starts and ends, sorted, distinct: bounds[i] starts leaf i */
+	size_t n_bounds;
+	struct node *nodes; /* a binary heap: the children of i are 2i and 2i + 1; leaf i is n_bounds + i */
+};
+
+struct ordered_range {
+	struct timeline_range range;
+	size_t order;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct ordered_range *left = a, *right = b;
+
+	if (left->range.time != right->range.time)
+		return left->range.time < right->range.time ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static int compare_bounds(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static int copy_ranges(struct timeline *timeline, const struct timeline_range *ranges, size_t n_ranges)
+{
+	CLEANUP_FREE struct ordered_range *ordered = calloc(n_ranges + 1, sizeof(ordered[0]));
+
+	timeline->ranges = calloc(n_ranges + 1, sizeof(timeline->ranges[0]));
+	if (!ordered || !timeline->ranges)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_ranges; i++) {
+		if (ranges[i].start < ranges[i].end)
+			ordered[timeline->n_ranges++] = (struct ordered_range){ranges[i], i};
+	}
+	qsort(ordered, timeline->n_ranges, sizeof(ordered[0]), compare_ranges);
+	for (size_t i = 0; i < timeline->n_ranges; i++)
+		timeline->ranges[i] = ordered[i].range;
+	return 0;
+}
+
+static int collect_bounds(struct timeline *timeline)
+{
+	size_t n = 0;
+
+	timeline->bounds = calloc(2 * timeline->n_ranges + 1, sizeof(timeline->bounds[0]));
+	if (!timeline->bounds)
+		return -ENOMEM;
+	for (size_t i = 0; i < timeline->n_ranges; i++) {
+		timeline->bounds[2 * i] = timeline->ranges[i].start;
+		timeline->bounds[2 * i + 1] = timeline->ranges[i].end;
+	}
+	qsort(timeline->bounds, 2 * timeline->n_ranges, sizeof(timeline->bounds[0]), compare_bounds);
+	for (size_t i = 0; i < 2 * timeline->n_ranges; i++) {
+		if (n == 0 || timeline->bounds[n - 1] != timeline->bounds[i])
+			timeline->bounds[n++] = timeline->bounds[i];
+	}
+	timeline->n_bounds = n;
+	return 0;
+}
+
+/* The number of bounds not above `address`. */
+static size_t count_bounds(const struct timeline *timeline, uint64_t address)
+{
+	size_t low = 0, high = timeline->n_bounds;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->bounds[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int append(struct node *node, uint32_t range)
+{
+	int r = GROW_BY_ONE(node->ranges, node->n_allocated, node->n_ranges);
+
+	if (r < 0)
+		return r;
+	node->ranges[node->n_ranges++] = range;
+	return 0;
+}
+
+/* Puts a range into the few nodes that together span it. */
+static int insert(struct timeline *timeline, uint32_t range)
+{
+	size_t low = timeline->n_bounds + count_bounds(timeline, timeline->ranges[range].start) - 1;
+	size_t high = timeline->n_bounds + count_bounds(timeline, timeline->ranges[range].end) - 1;
+	int r = 0;
+
+	for (; low < high && r == 0; low /= 2, high /= 2) {
+		if (low % 2 == 1)
+			r = append(&timeline->nodes[low++], range);
+		if (high % 2 == 1 && r == 0)
+			r = append(&timeline->nodes[--high], range);
+	}
+	return r;
+}
+
+static void cleanup_timeline(struct timeline **timeline)
+{
+	timeline_free(*timeline);
+}
+
+int timeline_new(const struct timeline_range *ranges, size_t n_ranges, struct timeline **ret_timeline)
+{
+	CLEANUP(cleanup_timeline) struct timeline *timeline = calloc(1, sizeof(*timeline));
+	int r;
+
+	if (!timeline || n_ranges > UINT32_MAX)
+		return -ENOMEM;
+	r = copy_ranges(timeline, ranges, n_ranges);
+	if (r == 0)
+		r = collect_bounds(timeline);
+	if (r < 0)
+		return r;
+	timeline->nodes = calloc(2 * timeline->n_bounds + 1, sizeof(timeline->nodes[0]));
+	if (!timeline->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < timeline->n_ranges && r == 0; i++)
+		r = insert(timeline, (uint32_t)i);
+	if (r < 0)
+		return r;
+	*ret_timeline = STEAL_PTR(timeline);
+	return 0;
+}
+
+/* The last of the node's ranges that holds at `time`: *ret_range if there is one, and it is later than that.
+ */
+static void find_in_node(
+        const struct timeline *timeline, const struct node *node, uint64_t time, int64_t *ret_range)
+{
+	size_t low = 0, high = node->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->ranges[node->ranges[middle]].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && (int64_t)node->ranges[low - 1] > *ret_range)
+		*ret_range = node->ranges[low - 1];
+}
+
+const struct timeline_range *timeline_find(const struct timeline *timeline, uint64_t address, uint64_t time)
+{
+	size_t n = count_bounds(timeline, address);
+	int64_t found = -1;
+
+	if (n == 0)
+		return NULL;
+	for (size_t i = timeline->n_bounds + n - 1; i > 0; i /= 2)
+		find_in_node(timeline, &timeline->nodes[i], time, &found);
+	return found < 0 ? NULL : &timeline->ranges[found];
+}
+
+struct timeline *timeline_free(struct timeline *timeline)
+{
+	if (!timeline)
+		return NULL;
+	for (size_t i = 0; timeline->nodes && i < 2 * timeline->n_bounds; i++)
+		free(timeline->nodes[i].ranges);
+	free(timeline->nodes);
+	free(timeline->bounds);
+	free(timeline->ranges);
+	free(timeline);
+	return NULL;
+}
