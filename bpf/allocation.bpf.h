@@ -1,0 +1,244 @@
+/* allocation.bpf.h: entries and returns of allocator functions. */
+#ifndef BPF_ALLOCATION_BPF_H
+#define BPF_ALLOCATION_BPF_H
+
+#include "stack.bpf.h"
+
+/* Where the kernel's return trampoline is in this process, or 0 while it has none. */
+static __always_inline u64 trampoline_address(void)
+{
+	struct xol_area *area = bpf_get_current_task_btf()->mm->uprobes_state.xol_area;
+
+	return area ? area->vaddr : 0;
+}
+
+static __always_inline void pending_remove(struct thread *thread, u32 index)
+{
+	u32 last = thread->n_pending - 1;
+
+	if (index != last)
+		thread->pending[BELOW(index, MAX_PENDING)] = thread->pending[BELOW(last, MAX_PENDING)];
+	thread->n_pending = last;
+}
+
+/* Is the entry still open? It is while its return address is still the trampoline and its frame has not been
+ * left: SP alone does not tell, after a longjmp other frames lie where it was. */
+static __always_inline int pending_is_open(const struct pending *pending, u64 sp, u64 end, u64 trampoline)
+{
+	if (pending->stack_high == end && pending->slot < sp)
+		return 0;
+#if RETURN_SLOT_ON_STACK
+	u64 word = 0;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)pending->slot) || word != trampoline)
+		return 0;
+#endif
+	return 1;
+}
+
+/* Drops the entries that are over; returns whether one is open on the stack that ends at `end`. Entries on other
+ * stacks (a handler on an alternate stack, a fiber) stay open and mute nothing. */
+static __noinline int settle_pending(struct thread *thread, u64 sp, u64 end)
+{
+	u64 trampoline = trampoline_address();
+	int nested = 0;
+
+	for (int i = MAX_PENDING - 1; i >= 0; i--) {
+		struct pending *pending = &thread->pending[i];
+
+		if (i >= (int)thread->n_pending)
+			continue;
+		if (!pending_is_open(pending, sp, end, trampoline)) {
+			pending_remove(thread, i);
+			count_note(NOTE_ABANDONED);
+		} else if (pending->stack_high == end) {
+			nested = 1;
+		}
+	}
+	return nested;
+}
+
+static __always_inline u64 asked_size(const struct pt_regs *regs, u64 cookie)
+{
+	u64 size = regs_argument(regs, COOKIE_SIZE(cookie));
+
+	if (COOKIE_COUNT(cookie) != COOKIE_NO_ARGUMENT)
+		size *= regs_argument(regs, COOKIE_COUNT(cookie));
+	return size;
+}
+
+static __always_inline void pending_fill(struct pending *pending, const struct pt_regs *regs, u64 cookie)
+{
+	pending->slot = REGS_SP(regs);
+	pending->return_address = 0;
+#if RETURN_SLOT_ON_STACK
+	bpf_probe_read_user(&pending->return_address, 8, (void *)REGS_SP(regs));
+#endif
+	pending->kind = COOKIE_KIND(cookie);
+	pending->size = asked_size(regs, cookie);
+	pending->pointer = 0;
+	pending->result = 0;
+	if (COOKIE_POINTER(cookie) != COOKIE_NO_ARGUMENT)
+		pending->pointer = regs_argument(regs, COOKIE_POINTER(cookie));
+	if (COOKIE_RESULT(cookie) != COOKIE_NO_ARGUMENT)
+		pending->result = regs_argument(regs, COOKIE_RESULT(cookie));
+}
+
+static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cookie)
+{
+	struct thread *thread = current_thread();
+	struct process *process;
+	struct pending *pending;
+	u64 sp = REGS_SP(regs), end, now;
+
+	if (!thread)
+		return 0;
+	process = process_of(thread);
+	if (!process)
+		return 0;
+	thread->free_pointer = 0;
+	end = stack_end(thread, sp);
+	if (thread->n_pending && settle_pending(thread, sp, end)) {
+		count_note(NOTE_MUTED);
+		return 0;
+	}
+	if (thread->n_pending >= MAX_PENDING) {
+		count_lost(LOST_PENDING);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
+	pending_fill(pending, regs, cookie);
+	pending->stack_high = end;
+	pending->entered = now;
+	pending->recorded = recording;
+	pending->stack_hash = 0;
+	if (with_stacks && pending->recorded)
+		pending->stack_hash = capture_stack(regs, process, thread, end, now);
+	thread->n_pending++;
+	return 0;
+}
+
+static __always_inline void emit_free(struct process *process, struct thread *thread, u64 pointer, u64 when)
+{
+	struct record_free *record = ring_reserve(struct record_free);
+
+	if (!record)
+		return;
+	fill_head(&record->head, RECORD_FREE, process->pid, thread->tid, when);
+	record->addr = pointer;
+	ring_submit(record);
+}
+
+static __always_inline void fill_alloc(struct record_alloc *record, const struct process *process,
+	const struct thread *thread, const struct pending *pending, u64 address)
+{
+	fill_head(&record->head, pending->kind, process->pid, thread->tid, bpf_ktime_get_ns());
+	record->addr = address;
+	record->size = pending->size;
+	record->stack_hash = pending->stack_hash;
+}
+
+static __always_inline void emit_realloc(struct process *process, struct thread *thread, struct pending *pending,
+	u64 address)
+{
+	struct record_realloc *record;
+
+	if (!address) {
+		/* realloc(p, 0) frees; a realloc that failed for lack of memory leaves the block alone. */
+		if (pending->pointer && pending->size == 0)
+			emit_free(process, thread, pending->pointer, pending->entered);
+		return;
+	}
+	if (!pending->recorded) {
+		if (pending->pointer)
+			emit_free(process, thread, pending->pointer, pending->entered);
+		return;
+	}
+	record = ring_reserve(struct record_realloc);
+	if (!record)
+		return;
+	fill_alloc(&record->alloc, process, thread, pending, address);
+	record->old_addr = pending->pointer;
+	record->entered = pending->entered;
+	ring_submit(record);
+}
+
+/* What the call gave: its return value, or what it stored through its pointer argument when it returned 0. */
+static __always_inline u64 returned_address(const struct pt_regs *regs, const struct pending *pending)
+{
+	u64 address = 0;
+
+	if (!pending->result)
+		return REGS_RESULT(regs);
+	if ((u32)REGS_RESULT(regs) != 0)
+		return 0;
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)pending->result))
+		count_lost(LOST_RESULTS);
+	return address;
+}
+
+static __always_inline void emit_allocation(struct process *process, struct thread *thread, struct pending *pending,
+	u64 address)
+{
+	struct record_alloc *record;
+
+	if (pending->kind == RECORD_REALLOC) {
+		emit_realloc(process, thread, pending, address);
+		return;
+	}
+	if (!address || !pending->recorded)
+		return;
+	record = ring_reserve(struct record_alloc);
+	if (!record)
+		return;
+	fill_alloc(record, process, thread, pending, address);
+	ring_submit(record);
+}
+
+/* The entry whose return this is has its slot just below SP; the returns of muted entries find none. */
+static __always_inline int allocation_return(const struct pt_regs *regs)
+{
+	struct thread *thread = current_thread();
+	struct process *process;
+	u64 slot = REGS_SP(regs) - RETURN_POPS;
+
+	if (!thread)
+		return 0;
+	process = process_of(thread);
+	if (!process)
+		return 0;
+	for (int i = MAX_PENDING - 1; i >= 0; i--) {
+		struct pending *pending = &thread->pending[i];
+
+		if (i >= (int)thread->n_pending || pending->slot != slot)
+			continue;
+		emit_allocation(process, thread, pending, returned_address(regs, pending));
+		pending_remove(thread, i);
+		break;
+	}
+	return 0;
+}
+
+/* A free entry opens nothing. It is part of the thread's previous free where that one forwards to it. */
+static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
+{
+	struct thread *thread = current_thread();
+	struct process *process;
+	u64 pointer = regs_argument(regs, COOKIE_POINTER(cookie)), sp = REGS_SP(regs);
+
+	if (!pointer || !thread)
+		return 0;
+	process = process_of(thread);
+	if (!process)
+		return 0;
+	if (thread->n_pending && settle_pending(thread, sp, stack_end(thread, sp)))
+		return 0;
+	if (pointer != thread->free_pointer || sp > thread->free_sp)
+		emit_free(process, thread, pointer, bpf_ktime_get_ns());
+	thread->free_pointer = COOKIE_FORWARDS(cookie) ? pointer : 0;
+	thread->free_sp = sp;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,277 @@
+/* image.bpf.h: the sorted list of executable mappings that belongs to a process. */
+#ifndef BPF_IMAGE_BPF_H
+#define BPF_IMAGE_BPF_H
+
+#include "maps.bpf.h"
+
+#define IMAGE_NONE   0xffffffffu
+#define TAG_NOT_CODE (-1)
+
+static __always_inline struct image *image_get(u32 index)
+{
+	return bpf_map_lookup_elem(&images, &index);
+}
+
+static __always_inline void image_unref(u32 index)
+{
+	struct image *image = image_get(index);
+
+	if (image && image->references)
+		__sync_fetch_and_add(&image->references, -1);
+}
+
+static __always_inline void image_ref(u32 index)
+{
+	struct image *image = image_get(index);
+
+	if (image)
+		__sync_fetch_and_add(&image->references, 1);
+}
+
+struct take_context {
+	u32 start;
+	u32 taken;
+};
+
+static long image_try_take(u32 i, struct take_context *context)
+{
+	u32 index = (context->start + i) & (MAX_IMAGES - 1);
+	struct image *image = image_get(index);
+
+	if (!image || __sync_val_compare_and_swap(&image->references, 0, 1) != 0)
+		return 0;
+	context->taken = index;
+	return 1;
+}
+
+/* A free image with one reference, empty but for its contents: the caller fills it. IMAGE_NONE: none free. */
+static __always_inline u32 image_take(void)
+{
+	struct take_context context = {
+		.start = __sync_fetch_and_add(&image_cursor, 1),
+		.taken = IMAGE_NONE,
+	};
+	struct image *image;
+
+	bpf_loop(MAX_IMAGES, image_try_take, &context, 0);
+	image = image_get(context.taken);
+	if (!image)
+		return IMAGE_NONE;
+	__sync_fetch_and_add(&image->version, 1);
+	return context.taken;
+}
+
+/* An image without ranges, for a program that has just started. */
+static __always_inline u32 image_new(void)
+{
+	u32 index = image_take();
+	struct image *image = image_get(index);
+
+	if (!image)
+		return IMAGE_NONE;
+	image->n_ranges = 0;
+	image->unusable = 0;
+	image->generation = __sync_fetch_and_add(&generation_cursor, 1) + 1;
+	image->anonymous_generation = 0;
+	image->low = image->high = 0;
+	image->gap_low = image->gap_high = 0;
+	return index;
+}
+
+/* The tag of the range that holds `address`, or TAG_NOT_CODE. */
+__noinline int image_tag(u32 index, u64 address)
+{
+	struct image *image = image_get(index);
+	u32 low = 0, high;
+
+	if (!image)
+		return TAG_NOT_CODE;
+	high = image->n_ranges;
+	for (int step = 0; step < 11; step++) {
+		u32 middle = (low + high) / 2;
+		struct range *range = &image->ranges[BELOW(middle, MAX_IMAGE_RANGES)];
+
+		if (low >= high)
+			break;
+		if (address < range->start)
+			high = middle;
+		else if (address >= range->end)
+			low = middle + 1;
+		else
+			return range->tag;
+	}
+	return TAG_NOT_CODE;
+}
+
+/* A change of an image: what was in [start, end) ends; with `add`, [start, end) is a new range. */
+struct change {
+	u64 start, end;
+	u32 tag;
+	u32 add;
+	u32 from, to; /* images */
+	u32 changed_files;
+};
+
+/* The count of ranges lives in the new image, not in `change`: what the verifier cannot know it cannot follow
+ * through a thousand values.
+ *
+ * Appends one range, joined with its neighbour where both are anonymous (a JIT maps thousands). */
+static __always_inline void change_append(struct image *to, u64 start, u64 end, u64 tag)
+{
+	u32 n = to->n_ranges;
+	struct range *range;
+
+	if (start >= end)
+		return;
+	if (n && tag == RANGE_ANONYMOUS) {
+		range = &to->ranges[BELOW(n - 1, MAX_IMAGE_RANGES)];
+		if (range->tag == tag && range->end == start) {
+			range->end = end;
+			to->high = end;
+			return;
+		}
+	}
+	if (n >= MAX_IMAGE_RANGES) {
+		to->unusable = 1;
+		return;
+	}
+	if (n == 0) {
+		to->low = start;
+		to->gap_low = to->gap_high = start;
+	} else if (start - to->high > to->gap_high - to->gap_low) {
+		to->gap_low = to->high;
+		to->gap_high = start;
+	}
+	range = &to->ranges[BELOW(n, MAX_IMAGE_RANGES)];
+	range->start = start;
+	range->end = end;
+	range->tag = tag;
+	to->high = end;
+	to->n_ranges = n + 1;
+}
+
+static __always_inline void change_insert(struct change *change, struct image *to)
+{
+	if (!change->add)
+		return;
+	change->add = 0;
+	change_append(to, change->start, change->end, change->tag);
+}
+
+static long change_step(u32 i, struct change *change)
+{
+	struct image *from = image_get(change->from), *to = image_get(change->to);
+	struct range *range;
+	u64 start, end, tag;
+
+	if (!from || !to)
+		return 1;
+	if (i >= from->n_ranges) {
+		change_insert(change, to);
+		return 1;
+	}
+	range = &from->ranges[BELOW(i, MAX_IMAGE_RANGES)];
+	start = range->start;
+	end = range->end;
+	tag = range->tag;
+	if (end <= change->start) {
+		change_append(to, start, end, tag);
+		return 0;
+	}
+	if (start >= change->end) {
+		change_insert(change, to);
+		change_append(to, start, end, tag);
+		return 0;
+	}
+	if (tag == RANGE_FILE)
+		change->changed_files = 1;
+	if (start < change->start)
+		change_append(to, start, change->start, tag);
+	change_insert(change, to);
+	if (end > change->end)
+		change_append(to, change->end, end, tag);
+	return 0;
+}
+
+/* Replaces the image of the process in `slot` by one with the change applied. Other threads may change it at the same time:
+ * the loser starts again. */
+__noinline int image_change(u32 slot, u64 start, u64 end, u32 tag, u32 add)
+{
+	struct process *process = bpf_map_lookup_elem(&processes, &slot);
+
+	if (!process)
+		return -1;
+	for (int attempt = 0; attempt < 4; attempt++) {
+		struct change change = {
+			.start = start,
+			.end = end,
+			.tag = tag,
+			.add = add,
+			.from = process->image,
+			.to = image_take(),
+			.changed_files = add && tag == RANGE_FILE,
+		};
+		struct image *from = image_get(change.from), *to = image_get(change.to);
+
+		if (!to)
+			break;
+		if (!from) {
+			image_unref(change.to);
+			return 0;
+		}
+		to->n_ranges = 0;
+		to->unusable = from->unusable;
+		to->low = to->high = 0;
+		to->gap_low = to->gap_high = 0;
+		bpf_loop(MAX_IMAGE_RANGES + 1, change_step, &change, 0);
+		to->generation = from->generation;
+		to->anonymous_generation = from->anonymous_generation;
+		if (change.changed_files)
+			to->generation = __sync_fetch_and_add(&generation_cursor, 1) + 1;
+		else
+			to->anonymous_generation = __sync_fetch_and_add(&generation_cursor, 1) + 1;
+		if (__sync_val_compare_and_swap(&process->image, change.from, change.to) == change.from) {
+			image_unref(change.from);
+			return 0;
+		}
+		image_unref(change.to);
+	}
+	struct image *image = image_get(process->image);
+
+	if (image)
+		image->unusable = 1;
+	return -1;
+}
+
+/* Does any range overlap [start, end)? */
+__noinline int image_overlaps(u32 index, u64 start, u64 end)
+{
+	struct image *image = image_get(index);
+	u32 low = 0, high;
+
+	if (!image)
+		return 0;
+	high = image->n_ranges;
+	for (int step = 0; step < 11; step++) {
+		u32 middle = (low + high) / 2;
+		struct range *range = &image->ranges[BELOW(middle, MAX_IMAGE_RANGES)];
+
+		if (low >= high)
+			break;
+		if (range->end <= start)
+			low = middle + 1;
+		else if (range->start >= end)
+			high = middle;
+		else
+			return 1;
+	}
+	return 0;
+}
+
+/* Does one range of that tag hold all of [start, end)? */
+static __always_inline int image_holds(u32 index, u64 start, u64 end, int tag)
+{
+	return image_tag(index, start) == tag && image_tag(index, end - 1) == tag;
+}
+
+#endif

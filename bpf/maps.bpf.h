@@ -1,0 +1,135 @@
+/* maps.bpf.h: knobs, maps and the small helpers that every program uses. */
+#ifndef BPF_MAPS_BPF_H
+#define BPF_MAPS_BPF_H
+
+#include "state.bpf.h"
+
+/* Kernel type names, since these reach the plugin through the generated header.
+ *
+ * Knobs, set before the object is loaded. */
+const volatile __u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
+const volatile __u32 stack_identity = IDENTITY_CODE;
+const volatile __u32 with_stacks = 0;
+
+/* Set by identify_runner: how pids are translated to the runner's view. */
+__u32 runner_level = 0; /* depth of the runner's PID namespace */
+__u64 runner_namespace = 0;
+
+/* Set by the plugin while it runs. */
+__u32 root_pid = 0;           /* the benchmark's first process, as the runner sees it; tracked from its exec */
+volatile __u32 recording = 1; /* allocations are recorded; 0 between stop and start */
+
+__u64 lost[LOST_N] = {};
+__u64 notes[NOTE_N] = {};
+
+/* Where the next free slot is looked for: slots are reused as late as possible. */
+__u32 process_cursor = 0;
+__u32 image_cursor = 0;
+__u64 generation_cursor = 0;
+
+/* Records in the order in which they were reserved. Full: the record is dropped and counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} ring SEC(".maps");
+
+/* Key: a tracked task. No memory for a new thread: counted, its events are lost. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* Key: thread.process. Full: the child is not tracked and counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, struct process);
+} processes SEC(".maps");
+
+/* Key: process.image. Full: the process goes on with the image it has, marked as unusable for identity. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_IMAGES);
+	__type(key, u32);
+	__type(value, struct image);
+} images SEC(".maps");
+
+/* Claimed by one capture at a time. All claimed: that allocation has no stack, counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_SCRATCH);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* Key: hash of a stack whose definition is in the ring or beyond. Full: the oldest is forgotten and, if it
+ * comes up again, defined again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_KNOWN_STACKS);
+	__type(key, u64);
+	__type(value, u32);
+} known_stacks SEC(".maps");
+
+/* Key: pid of a process that called execve and whose first mappings the plugin has not added yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, struct executed);
+} executed SEC(".maps");
+
+static __always_inline void count_lost(enum lost_counter counter)
+{
+	__sync_fetch_and_add(&lost[counter], 1);
+}
+
+static __always_inline void count_note(enum note_counter counter)
+{
+	__sync_fetch_and_add(&notes[counter], 1);
+}
+
+/* Keeps a value the compiler knows to be below a power of two visibly below it for the verifier. */
+#define BELOW(value, power)                                                                                \
+	({                                                                                                 \
+		u64 below = (value);                                                                       \
+		asm volatile("%0 &= %1" : "+r"(below) : "i"((power)-1));                                   \
+		below;                                                                                     \
+	})
+
+static __always_inline struct thread *current_thread(void)
+{
+	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+}
+
+static __always_inline struct process *process_of(const struct thread *thread)
+{
+	u32 key = thread->process;
+
+	return bpf_map_lookup_elem(&processes, &key);
+}
+
+static __always_inline void fill_head(struct record_head *head, u32 kind, u32 pid, u32 tid, u64 timestamp)
+{
+	head->kind = kind;
+	head->pid = pid;
+	head->tid = tid;
+	head->flags = 0;
+	head->timestamp = timestamp;
+}
+
+/* Space for a record of fixed size, or NULL and counted. The plugin polls: no wake-up per record. */
+#define ring_reserve(type)                                                                                 \
+	({                                                                                                 \
+		type *reserved = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                              \
+		if (!reserved)                                                                             \
+			count_lost(LOST_RING_EVENTS);                                                      \
+		reserved;                                                                                  \
+	})
+
+#define ring_submit(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
+
+#endif

@@ -1,0 +1,186 @@
+/* process.bpf.h: which tasks are tracked: from the benchmark's exec on, every descendant. */
+#ifndef BPF_PROCESS_BPF_H
+#define BPF_PROCESS_BPF_H
+
+#include "image.bpf.h"
+
+/* A pid as the namespace of the runner numbers it; 0 where the runner cannot see the task. */
+static __always_inline u32 runner_view(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	struct upid upid = {};
+	u64 at;
+
+	if (!pid || pid->level < runner_level)
+		return 0;
+	at = (u64)pid + bpf_core_field_offset(struct pid, numbers) + runner_level * bpf_core_type_size(struct upid);
+	if (bpf_core_read(&upid.nr, sizeof(upid.nr), &((struct upid *)at)->nr) ||
+		bpf_core_read(&upid.ns, sizeof(upid.ns), &((struct upid *)at)->ns))
+		return 0;
+	return (u64)upid.ns == runner_namespace ? upid.nr : 0;
+}
+
+struct slot_context {
+	u32 start;
+	u32 taken;
+};
+
+static long process_try_take(u32 i, struct slot_context *context)
+{
+	u32 index = (context->start + i) & (MAX_PROCESSES - 1);
+	struct process *process = bpf_map_lookup_elem(&processes, &index);
+
+	if (!process || __sync_val_compare_and_swap(&process->used, 0, 1) != 0)
+		return 0;
+	context->taken = index;
+	return 1;
+}
+
+/* A free process slot, or MAX_PROCESSES and counted. */
+static __always_inline u32 process_take(void)
+{
+	struct slot_context context = {
+		.start = __sync_fetch_and_add(&process_cursor, 1),
+		.taken = MAX_PROCESSES,
+	};
+
+	bpf_loop(MAX_PROCESSES, process_try_take, &context, 0);
+	if (context.taken == MAX_PROCESSES)
+		count_lost(LOST_PROCESSES);
+	return context.taken;
+}
+
+static __always_inline void emit_process(u32 kind, struct process *process, struct thread *thread,
+	struct task_struct *task, u32 parent_pid, u32 flags, u64 now)
+{
+	struct record_process *record = ring_reserve(struct record_process);
+
+	if (!record)
+		return;
+	fill_head(&record->head, kind, process->pid, thread->tid, now);
+	record->head.flags = flags;
+	record->parent_pid = parent_pid;
+	record->slot = thread->process;
+	bpf_core_read(record->comm, sizeof(record->comm), &task->group_leader->comm);
+	ring_submit(record);
+}
+
+/* State for a task that becomes tracked, or NULL and counted. */
+static __always_inline struct thread *thread_new(struct task_struct *task, u32 process)
+{
+	struct thread *thread =
+		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread) {
+		count_lost(LOST_THREADS);
+		return NULL;
+	}
+	thread->process = process;
+	thread->tid = runner_view(task);
+	thread->n_pending = 0;
+	thread->stack_low = thread->stack_high = 0;
+	thread->free_pointer = 0;
+	return thread;
+}
+
+static __always_inline int on_fork(struct task_struct *parent, struct task_struct *child)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, parent, 0, 0), *new_thread;
+	struct process *process, *new_process;
+	u32 slot;
+
+	if (!thread)
+		return 0;
+	if (child->tgid == parent->tgid) {
+		thread_new(child, thread->process);
+		return 0;
+	}
+	process = process_of(thread);
+	slot = process_take();
+	new_process = bpf_map_lookup_elem(&processes, &slot);
+	if (!process || !new_process)
+		return 0;
+	new_thread = thread_new(child, slot);
+	if (!new_thread) {
+		new_process->used = 0;
+		return 0;
+	}
+	new_process->pid = new_thread->tid;
+	new_process->image = process->image;
+	image_ref(process->image);
+	emit_process(RECORD_FORK, new_process, new_thread, child, process->pid,
+		child->mm == parent->mm ? RECORD_FLAG_SHARES_MEMORY : 0, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* The state of a task at exec: its own, or a new one for the benchmark's first process. */
+static __always_inline struct thread *thread_at_exec(struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
+	struct process *process;
+	u32 slot;
+
+	if (thread)
+		return thread;
+	if (!root_pid || runner_view(task) != root_pid)
+		return NULL;
+	slot = process_take();
+	process = bpf_map_lookup_elem(&processes, &slot);
+	if (!process)
+		return NULL;
+	process->pid = root_pid;
+	process->image = IMAGE_NONE;
+	thread = thread_new(task, slot);
+	if (!thread)
+		process->used = 0;
+	return thread;
+}
+
+static __always_inline int on_exec(struct task_struct *task)
+{
+	struct thread *thread = thread_at_exec(task);
+	struct executed entry = {};
+	struct process *process;
+	u32 old;
+
+	if (!thread)
+		return 0;
+	process = process_of(thread);
+	if (!process)
+		return 0;
+	/* Another thread than the leader takes over the leader's ids. */
+	thread->tid = runner_view(task);
+	thread->n_pending = 0;
+	thread->stack_low = thread->stack_high = 0;
+	thread->free_pointer = 0;
+	old = process->image;
+	process->image = image_new();
+	image_unref(old);
+	entry.slot = thread->process;
+	entry.timestamp = bpf_ktime_get_ns();
+	emit_process(RECORD_EXEC, process, thread, task, 0, 0, entry.timestamp);
+	bpf_map_update_elem(&executed, &process->pid, &entry, BPF_ANY);
+	return 0;
+}
+
+static __always_inline int on_exit(struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
+	struct process *process;
+
+	if (!thread)
+		return 0;
+	if (thread->n_pending)
+		__sync_fetch_and_add(&notes[NOTE_ABANDONED], thread->n_pending);
+	process = process_of(thread);
+	if (process && task->signal->live.counter == 0) {
+		emit_process(RECORD_EXIT, process, thread, task, 0, 0, bpf_ktime_get_ns());
+		bpf_map_delete_elem(&executed, &process->pid);
+		image_unref(process->image);
+		process->used = 0;
+	}
+	bpf_task_storage_delete(&threads, task);
+	return 0;
+}
+
+#endif

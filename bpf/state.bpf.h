@@ -1,0 +1,66 @@
+/* state.bpf.h: what the kernel side remembers of threads, processes and their executable mappings. */
+#ifndef BPF_STATE_BPF_H
+#define BPF_STATE_BPF_H
+
+/* An allocator entry that has not returned. */
+struct pending {
+	u64 slot;           /* SP at entry: where the return address is (on arm64: was pushed from, if at all) */
+	u64 return_address; /* what stood there before the return probe's trampoline */
+	u64 stack_high;     /* end of the stack it is on: tells stacks apart */
+	u64 entered;
+	u64 size;
+	u64 pointer; /* the old block of a realloc */
+	u64 result;  /* address through which the new block's address comes back; 0: the return value */
+	u64 stack_hash;
+	u32 kind;
+	u32 recorded; /* recording was on at entry */
+};
+
+struct thread {
+	u32 process; /* index */
+	u32 tid;     /* as the runner sees it */
+	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
+	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
+	u32 n_pending;
+	u32 reserved;
+	struct pending pending[MAX_PENDING];
+};
+
+struct process {
+	u32 used;
+	u32 pid; /* as the runner sees it */
+	u32 image;
+	u32 reserved;
+};
+
+#define RANGE_FILE      0
+#define RANGE_ANONYMOUS 1
+
+struct range {
+	u64 start, end;
+	u64 tag; /* RANGE_… */
+};
+
+/* The executable mappings of one or more processes. Never changed while in use: a change makes a new image, so
+ * that readers need no lock. */
+struct image {
+	u32 references; /* 0: free */
+	u32 version;    /* changes with every reuse: a reader that was overtaken can tell */
+	u32 n_ranges;
+	u32 unusable; /* a mapping is missing: code addresses cannot be told from data */
+	u64 generation;           /* number of this set of file mappings, never reused */
+	u64 anonymous_generation; /* the same for anonymous ones (JIT) */
+	u64 low, high;            /* bounds of all ranges */
+	u64 gap_low, gap_high;    /* the largest hole between them */
+	struct range ranges[MAX_IMAGE_RANGES]; /* sorted, disjoint */
+};
+
+/* A definition under construction: the record and, contiguous, its stack bytes and chain. */
+struct scratch {
+	u32 busy;
+	u32 reserved;
+	struct record_stack record;
+	u8 bytes[STACK_BUDGET_MAX + FP_CHAIN_MAX * 8];
+};
+
+#endif

@@ -1,0 +1,328 @@
+/* programs.c: life of the eBPF object. */
+#include "kernel/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/attach.h"
+#include "kernel/tracepoint.h"
+#include "memory.skel.h"
+#include "util/cleanup.h"
+
+#define MAX_LINKS 16
+
+struct programs {
+	struct memory_bpf *object;
+	const struct log_sink *log;
+	bool has_uprobe_multi;
+	struct bpf_link *links[MAX_LINKS];
+	unsigned n_links;
+};
+
+/* libbpf prints through one global callback. While the object loads, the verifier's last words are kept. */
+static __thread const struct log_sink *libbpf_log;
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[512];
+
+	if (level == LIBBPF_DEBUG || !libbpf_log)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	text[strcspn(text, "\n")] = '\0';
+	log_debug(libbpf_log, "%s", text);
+	return 0;
+}
+
+static int explain_load(const struct log_sink *log, int r)
+{
+	if (r == -EPERM)
+		log_error(log, "cannot load the eBPF programs: not permitted; the runner needs to be root or to have "
+			       "the capabilities bpf, perfmon, sys_admin and sys_ptrace");
+	else if (r == -ESRCH || r == -ENOENT)
+		log_error(log, "cannot load the eBPF programs: this kernel offers no BTF at /sys/kernel/btf/vmlinux "
+			       "(CONFIG_DEBUG_INFO_BTF): %s", strerror(-r));
+	else if (r == -ENOSYS)
+		log_error(log, "cannot load the eBPF programs: this kernel has no bpf system call");
+	else
+		log_error(log, "cannot load the eBPF programs: %s; this needs Linux 5.17 or newer and a kernel that "
+			       "permits uprobe, tracepoint and tp_btf programs (details with --verbose --verbose)",
+			strerror(-r));
+	return r;
+}
+
+static int open_and_load(struct programs *programs, const struct programs_settings *settings)
+{
+	struct memory_bpf *object = memory_bpf__open();
+	int r;
+
+	if (!object)
+		return explain_load(programs->log, -errno);
+	programs->object = object;
+	object->rodata->with_stacks = settings->with_stacks;
+	object->rodata->stack_budget = settings->stack_budget;
+	object->rodata->stack_identity = settings->identity;
+	if (programs->has_uprobe_multi) {
+		bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
+	}
+	r = memory_bpf__load(object);
+	return r ? explain_load(programs->log, r) : 0;
+}
+
+static int keep_link(struct programs *programs, struct bpf_link *link, const char *what)
+{
+	if (!link) {
+		int r = -errno;
+
+		log_error(programs->log, "cannot attach to %s: %s", what, strerror(-r));
+		return r;
+	}
+	programs->links[programs->n_links++] = link;
+	return 0;
+}
+
+static int attach_syscall(struct programs *programs, struct bpf_program *program, const char *name, bool optional)
+{
+	int event = tracepoint_open_syscall(name), r;
+
+	if (event == -ENOENT && optional)
+		return 0;
+	if (event < 0) {
+		log_error(programs->log, "cannot open the tracepoint syscalls:%s: %s", name, strerror(-event));
+		return event;
+	}
+	r = keep_link(programs, bpf_program__attach_perf_event(program, event), name);
+	if (r)
+		close(event); /* else the link owns it */
+	return r;
+}
+
+static int attach_tracepoints(struct programs *programs)
+{
+	struct memory_bpf *object = programs->object;
+	struct {
+		struct bpf_program *program;
+		const char *name;
+		bool optional;
+	} syscalls[] = {
+		{object->progs.mmap_returned, "sys_exit_mmap", false},
+		{object->progs.munmap_returned, "sys_exit_munmap", false},
+		{object->progs.mremap_returned, "sys_exit_mremap", false},
+		{object->progs.mprotect_returned, "sys_exit_mprotect", false},
+		{object->progs.pkey_mprotect_returned, "sys_exit_pkey_mprotect", true},
+		{object->progs.brk_returned, "sys_exit_brk", false},
+	};
+	struct {
+		struct bpf_program *program;
+		const char *name;
+	} tasks[] = {
+		{object->progs.task_exited, "sched_process_exit"},
+		{object->progs.task_forked, "sched_process_fork"},
+		{object->progs.task_executed, "sched_process_exec"},
+	};
+	int r;
+
+	for (unsigned i = 0; i < N_ELEMENTS(syscalls); i++) {
+		r = attach_syscall(programs, syscalls[i].program, syscalls[i].name, syscalls[i].optional);
+		if (r)
+			return r;
+	}
+	for (unsigned i = 0; i < N_ELEMENTS(tasks); i++) {
+		r = keep_link(programs, bpf_program__attach(tasks[i].program), tasks[i].name);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Runs a program on this thread. Its changes to the context are written back to where it came from. */
+static int run_program(const struct bpf_program *program, void *context, size_t n_context)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = n_context);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+}
+
+int programs_new(const struct programs_settings *settings, const struct log_sink *log, struct programs **ret_programs)
+{
+	struct programs *programs = calloc(1, sizeof(*programs));
+	libbpf_print_fn_t printed;
+	int r;
+
+	if (!programs)
+		return -ENOMEM;
+	programs->log = log;
+	libbpf_log = log;
+	printed = libbpf_set_print(print_libbpf);
+	programs->has_uprobe_multi = attach_has_uprobe_multi();
+	r = open_and_load(programs, settings);
+	if (!r)
+		r = attach_tracepoints(programs);
+	if (!r) {
+		r = run_program(programs->object->progs.identify_runner, NULL, 0);
+		if (r)
+			log_error(log, "cannot find out the runner's PID namespace: %s", strerror(-r));
+	}
+	libbpf_set_print(printed);
+	libbpf_log = NULL;
+	if (r) {
+		programs_free(programs);
+		return r;
+	}
+	log_info(log, "allocator probes: %s; processes: tp_btf; mappings: system call tracepoints",
+		programs->has_uprobe_multi ? "uprobe multi links" : "uprobes through perf events");
+	*ret_programs = programs;
+	return 0;
+}
+
+void programs_set_root(struct programs *programs, uint32_t pid)
+{
+	__atomic_store_n(&programs->object->bss->root_pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void programs_set_recording(struct programs *programs, bool recording)
+{
+	__atomic_store_n(&programs->object->data->recording, recording, __ATOMIC_SEQ_CST);
+}
+
+/* The three sets of probes of a file: entries and returns of allocations, entries of frees. */
+struct probe_set {
+	int program;
+	bool free;
+	bool at_return;
+};
+
+static int add_link(struct probes *probes, int link)
+{
+	int *grown;
+
+	if (link < 0)
+		return link;
+	grown = reallocarray(probes->links, probes->n_links + 1, sizeof(*grown));
+	if (!grown) {
+		close(link);
+		return -ENOMEM;
+	}
+	probes->links = grown;
+	probes->links[probes->n_links++] = link;
+	return 0;
+}
+
+static int attach_set(struct programs *programs, int fd, const struct probe_set *set, const struct probe *probes,
+	unsigned n_probes, struct probes *attached)
+{
+	CLEANUP_FREE uint64_t *offsets = calloc(n_probes, sizeof(*offsets));
+	CLEANUP_FREE uint64_t *cookies = calloc(n_probes, sizeof(*cookies));
+	unsigned n = 0;
+	int r = 0;
+
+	if (!offsets || !cookies)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n_probes; i++) {
+		if (probes[i].is_free != set->free)
+			continue;
+		offsets[n] = probes[i].file_offset;
+		cookies[n++] = probes[i].cookie;
+	}
+	if (!n)
+		return 0;
+	if (programs->has_uprobe_multi)
+		return add_link(attached, attach_uprobe_multi(set->program, fd, offsets, cookies, n, set->at_return));
+	for (unsigned i = 0; i < n && !r; i++)
+		r = add_link(attached, attach_uprobe_perf(set->program, fd, offsets[i], cookies[i], set->at_return));
+	return r;
+}
+
+int programs_attach(struct programs *programs, int fd, const struct probe *probes, unsigned n_probes,
+	struct probes *ret_probes)
+{
+	struct memory_bpf *object = programs->object;
+	/* Returns first: an entry whose return is not caught would stay open. */
+	struct probe_set sets[] = {
+		{bpf_program__fd(object->progs.allocation_returned), false, true},
+		{bpf_program__fd(object->progs.free_entered), true, false},
+		{bpf_program__fd(object->progs.allocation_entered), false, false},
+	};
+	struct probes attached = {};
+
+	for (unsigned i = 0; i < N_ELEMENTS(sets); i++) {
+		int r = attach_set(programs, fd, &sets[i], probes, n_probes, &attached);
+
+		if (r) {
+			probes_detach(&attached);
+			return r;
+		}
+	}
+	*ret_probes = attached;
+	return 0;
+}
+
+void probes_detach(struct probes *probes)
+{
+	for (unsigned i = 0; i < probes->n_links; i++)
+		close(probes->links[i]);
+	free(probes->links);
+	*probes = (struct probes){};
+}
+
+void programs_detach(struct programs *programs)
+{
+	while (programs->n_links)
+		bpf_link__destroy(programs->links[--programs->n_links]);
+}
+
+int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev, uint64_t *ret_ino)
+{
+	struct file_request request = {.fd = fd};
+	int r = run_program(programs->object->progs.identify_file, &request, sizeof(request));
+
+	if (r)
+		return r;
+	if (!request.found)
+		return -ENOENT;
+	*ret_dev = request.dev;
+	*ret_ino = request.ino;
+	return 0;
+}
+
+int programs_add_mapping(struct programs *programs, const struct mapping_request *request)
+{
+	struct mapping_request copy = *request;
+
+	return run_program(programs->object->progs.add_mapping, &copy, sizeof(copy));
+}
+
+bool programs_take_executed(struct programs *programs, uint32_t pid, struct executed *ret_executed)
+{
+	return bpf_map_lookup_and_delete_elem(bpf_map__fd(programs->object->maps.executed), &pid, ret_executed) == 0;
+}
+
+int programs_ring_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->object->maps.ring);
+}
+
+uint64_t programs_lost(const struct programs *programs, enum lost_counter counter)
+{
+	return __atomic_load_n(&programs->object->bss->lost[counter], __ATOMIC_RELAXED);
+}
+
+uint64_t programs_note(const struct programs *programs, enum note_counter counter)
+{
+	return __atomic_load_n(&programs->object->bss->notes[counter], __ATOMIC_RELAXED);
+}
+
+struct programs *programs_free(struct programs *programs)
+{
+	if (!programs)
+		return NULL;
+	programs_detach(programs);
+	memory_bpf__destroy(programs->object);
+	free(programs);
+	return NULL;
+}

@@ -1,0 +1,70 @@
+/* programs.h: the eBPF object: loading it, attaching it, what it counted. */
+#ifndef PLUGIN_KERNEL_PROGRAMS_H
+#define PLUGIN_KERNEL_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record.h"
+#include "util/log.h"
+
+struct programs;
+
+struct programs_settings {
+	bool with_stacks;
+	uint32_t stack_budget; /* bytes */
+	enum stack_identity identity;
+};
+
+/* Loads the object into the kernel and attaches everything but the allocator probes. Says through `log` which
+ * mechanisms were chosen, or what failed. libbpf's print callback is restored afterwards. Negative errno. */
+int programs_new(const struct programs_settings *settings, const struct log_sink *log, struct programs **ret_programs);
+
+/* From its next exec on the process `pid` is tracked with all its descendants. */
+void programs_set_root(struct programs *programs, uint32_t pid);
+
+/* Allocations are recorded, or not. In effect at return. */
+void programs_set_recording(struct programs *programs, bool recording);
+
+/* One place to probe. */
+struct probe {
+	uint64_t file_offset;
+	uint64_t cookie;
+	bool is_free; /* entry only */
+};
+
+/* The probes of one file; ended by probes_detach. */
+struct probes {
+	int *links; /* descriptors */
+	unsigned n_links;
+};
+
+/* Attaches to the file open at `fd`, for all processes that map it or will. All or nothing. Negative errno. */
+int programs_attach(struct programs *programs, int fd, const struct probe *probes, unsigned n_probes,
+	struct probes *ret_probes);
+
+void probes_detach(struct probes *probes);
+
+/* Stops everything: from here on no record is added. */
+void programs_detach(struct programs *programs);
+
+/* How the kernel names the file open at `fd`. -ENOENT when it has no name for it. */
+int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev, uint64_t *ret_ino);
+
+/* Adds an executable mapping that the kernel made at exec. The process must be held. */
+int programs_add_mapping(struct programs *programs, const struct mapping_request *request);
+
+/* Takes note that the first mappings of a process that has executed a program are being added now: true once per
+ * exec. */
+bool programs_take_executed(struct programs *programs, uint32_t pid, struct executed *ret_executed);
+
+/* The ring's map; owned by `programs`. */
+int programs_ring_fd(const struct programs *programs);
+
+uint64_t programs_lost(const struct programs *programs, enum lost_counter counter);
+uint64_t programs_note(const struct programs *programs, enum note_counter counter);
+
+/* NULL-safe; returns NULL. */
+struct programs *programs_free(struct programs *programs);
+
+#endif

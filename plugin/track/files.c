@@ -1,0 +1,265 @@
+/* files.c: classification of files. */
+#include "track/files.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "probe/functions.h"
+#include "util/cleanup.h"
+
+struct file {
+	struct stat st; /* at classification; all 0 where it could not be opened */
+	uint64_t dev, ino;
+	int fd;
+	char *path;
+	char *reason;
+	struct probes probes;
+	bool replaced; /* rewritten since: a later entry stands for the inode */
+};
+
+struct files {
+	pthread_mutex_t lock;
+	struct programs *programs;
+	struct untraced *untraced;
+	const struct log_sink *log;
+	struct file *files;
+	size_t n_files;
+};
+
+int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
+	struct files **ret_files)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	pthread_mutex_init(&files->lock, NULL);
+	files->programs = programs;
+	files->untraced = untraced;
+	files->log = log;
+	*ret_files = files;
+	return 0;
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_content(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+		a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* The entry that stands for the inode, or NULL. */
+static struct file *find_inode(struct files *files, const struct stat *st)
+{
+	for (size_t i = files->n_files; i-- > 0;)
+		if (!files->files[i].replaced && files->files[i].fd >= 0 && same_inode(&files->files[i].st, st))
+			return &files->files[i];
+	return NULL;
+}
+
+static int append(struct files *files, const struct file *file)
+{
+	struct file *grown = reallocarray(files->files, files->n_files + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	files->files = grown;
+	files->files[files->n_files++] = *file;
+	return 0;
+}
+
+static int attach_functions(struct files *files, struct file *file, const struct found_functions *found)
+{
+	CLEANUP_FREE struct probe *probes = calloc(found->n_functions, sizeof(*probes));
+
+	if (!probes)
+		return -ENOMEM;
+	for (size_t i = 0; i < found->n_functions; i++)
+		probes[i] = (struct probe){
+			.file_offset = found->functions[i].file_offset,
+			.cookie = found->functions[i].function->cookie,
+			.is_free = allocator_function_is_free(found->functions[i].function),
+		};
+	return programs_attach(files->programs, file->fd, probes, found->n_functions, &file->probes);
+}
+
+/* Why a program's allocations would not be seen although its file was read, or NULL. */
+static const char *blind_spot(const struct found_functions *found, bool is_program)
+{
+	if (!is_program || !found->is_elf)
+		return NULL;
+	if (!found->is_64_bit)
+		return "a program for another machine or 32-bit mode, whose system calls are not followed";
+	if (found->is_static && !found->n_functions)
+		return found->has_symbols ? "statically linked, and no allocator that is known is in it"
+					  : "statically linked and stripped: its allocator has no symbols";
+	return NULL;
+}
+
+static int classify(struct files *files, struct file *file, uint32_t pid, bool is_program)
+{
+	struct found_functions found;
+	const char *blind;
+	int r = found_functions_read(file->fd, &found);
+
+	if (r) {
+		log_warning(files->log, "cannot read the symbols of %s: %s", file->path, strerror(-r));
+		untraced_add(files->untraced, file->path, pid, "its symbols cannot be read");
+		return r;
+	}
+	blind = blind_spot(&found, is_program);
+	if (blind)
+		untraced_add(files->untraced, file->path, pid, blind);
+	if (found.n_functions) {
+		r = attach_functions(files, file, &found);
+		if (r)
+			untraced_add(files->untraced, file->path, pid, "the kernel refused the probes");
+		log_message(files->log, r ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "%zu allocator functions in %s: %s",
+			found.n_functions, file->path, r ? strerror(-r) : "probed");
+	}
+	found_functions_deinit(&found);
+	return r;
+}
+
+static int add_new(struct files *files, int *fd, const struct stat *st, const char *path, uint32_t pid,
+	bool is_program)
+{
+	struct file file = {.st = *st, .fd = *fd};
+	int r = programs_identify_file(files->programs, file.fd, &file.dev, &file.ino);
+
+	if (r) {
+		log_warning(files->log, "cannot identify %s to the kernel: %s", path, strerror(-r));
+		return r;
+	}
+	file.path = strdup(path);
+	if (!file.path)
+		return -ENOMEM;
+	r = classify(files, &file, pid, is_program);
+	if (append(files, &file)) {
+		probes_detach(&file.probes);
+		free(file.path);
+		return -ENOMEM;
+	}
+	*fd = -1;
+	return r;
+}
+
+int files_add(struct files *files, int fd, const char *path, uint32_t pid, bool is_program)
+{
+	CLEANUP_CLOSE int owned = fd;
+	struct file *known;
+	struct stat st;
+	int r;
+
+	if (fstat(owned, &st))
+		return -errno;
+	pthread_mutex_lock(&files->lock);
+	known = find_inode(files, &st);
+	if (known && same_content(&known->st, &st)) {
+		r = 0;
+	} else {
+		if (known) {
+			/* The offsets of the old content mean nothing in the new one. */
+			probes_detach(&known->probes);
+			known->replaced = true;
+		}
+		r = add_new(files, &owned, &st, path, pid, is_program);
+	}
+	pthread_mutex_unlock(&files->lock);
+	return r;
+}
+
+void files_add_unopened(struct files *files, const char *path, uint64_t dev, uint64_t ino, int error)
+{
+	struct file file = {.dev = dev, .ino = ino, .fd = -1};
+
+	pthread_mutex_lock(&files->lock);
+	for (size_t i = 0; i < files->n_files; i++)
+		if (files->files[i].dev == dev && files->files[i].ino == ino)
+			goto out;
+	file.path = strdup(path);
+	file.reason = strdup(strerror(-error));
+	if (!file.path || !file.reason || append(files, &file)) {
+		free(file.path);
+		free(file.reason);
+	}
+out:
+	pthread_mutex_unlock(&files->lock);
+}
+
+int files_path(struct files *files, uint64_t dev, uint64_t ino, char *buffer, size_t size)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&files->lock);
+	for (size_t i = files->n_files; i-- > 0;) {
+		if (files->files[i].dev != dev || files->files[i].ino != ino)
+			continue;
+		strncpy(buffer, files->files[i].path, size - 1);
+		buffer[size - 1] = '\0';
+		r = 0;
+		break;
+	}
+	pthread_mutex_unlock(&files->lock);
+	return r;
+}
+
+size_t files_count(struct files *files)
+{
+	size_t n;
+
+	pthread_mutex_lock(&files->lock);
+	n = files->n_files;
+	pthread_mutex_unlock(&files->lock);
+	return n;
+}
+
+struct file_view files_get(struct files *files, size_t index)
+{
+	struct file_view view;
+
+	pthread_mutex_lock(&files->lock);
+	view = (struct file_view){
+		.dev = files->files[index].dev,
+		.ino = files->files[index].ino,
+		.fd = files->files[index].fd,
+		.path = files->files[index].path,
+		.reason = files->files[index].reason,
+	};
+	pthread_mutex_unlock(&files->lock);
+	return view;
+}
+
+void files_detach(struct files *files)
+{
+	pthread_mutex_lock(&files->lock);
+	for (size_t i = 0; i < files->n_files; i++)
+		probes_detach(&files->files[i].probes);
+	pthread_mutex_unlock(&files->lock);
+}
+
+struct files *files_free(struct files *files)
+{
+	if (!files)
+		return NULL;
+	files_detach(files);
+	for (size_t i = 0; i < files->n_files; i++) {
+		if (files->files[i].fd >= 0)
+			close(files->files[i].fd);
+		free(files->files[i].path);
+		free(files->files[i].reason);
+	}
+	free(files->files);
+	pthread_mutex_destroy(&files->lock);
+	free(files);
+	return NULL;
+}

@@ -1,0 +1,162 @@
+/* hold.c: notifications to classifications. */
+#include "track/hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "track/image.h"
+#include "track/listener.h"
+#include "util/cleanup.h"
+
+struct hold {
+	pthread_t thread;
+	int listener;
+	int wake; /* eventfd: end the thread */
+	struct guardian *guardian;
+	struct programs *programs;
+	struct files *files;
+	const struct log_sink *log;
+};
+
+/* Opens for reading what a process has open as `fd`, and finds its path. */
+static int open_descriptor(uint32_t pid, int fd, char *path, size_t n_path)
+{
+	CLEANUP_CLOSE int handle = -1;
+	char name[64], own[64];
+	struct stat st;
+	ssize_t n;
+	int opened;
+
+	snprintf(name, sizeof(name), "/proc/%u/fd/%d", pid, fd);
+	handle = open(name, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return -errno;
+	/* Opening a device can have effects: look first. */
+	if (fstat(handle, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOTSUP;
+	n = readlink(name, path, n_path - 1);
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	path_strip_deleted(path);
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
+	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return opened < 0 ? -errno : opened;
+}
+
+/* The file of an mmap that waits to be carried out. */
+static void classify_mapped(struct hold *hold, const struct seccomp_notif *notification)
+{
+	char path[4096];
+	uint32_t pid = notification->pid;
+	int fd = open_descriptor(pid, notification->data.args[4], path, sizeof(path));
+
+	if (fd == -ENOTSUP || fd == -EBADF || fd == -ENOENT)
+		return; /* not a file, or the call will fail */
+	if (fd < 0) {
+		log_warning(hold->log, "cannot open descriptor %d of process %u, which is mapped for execution: %s",
+			(int)notification->data.args[4], pid, strerror(-fd));
+		return;
+	}
+	if (listener_is_valid(hold->listener, notification->id)) {
+		close(fd);
+		return;
+	}
+	files_add(hold->files, fd, path, pid, false);
+}
+
+static void handle(struct hold *hold, const struct seccomp_notif *notification)
+{
+	struct executed executed;
+
+	if (!notification->pid)
+		return; /* in a PID namespace that the runner cannot see into */
+	/* The first notification after an exec comes from the only thread of the new program. */
+	if (programs_take_executed(hold->programs, notification->pid, &executed))
+		image_add(hold->programs, hold->files, hold->log, notification->pid, &executed);
+	if (notification->data.nr == SYS_mmap)
+		classify_mapped(hold, notification);
+}
+
+static void *run(void *argument)
+{
+	struct hold *hold = argument;
+	struct seccomp_notif *taken = hold->guardian->taken;
+
+	for (;;) {
+		struct pollfd ready[] = {
+			{.fd = hold->listener, .events = POLLIN},
+			{.fd = hold->wake, .events = POLLIN},
+		};
+
+		if (poll(ready, N_ELEMENTS(ready), -1) < 0 && errno != EINTR)
+			break;
+		if (ready[1].revents)
+			break;
+		if (ready[0].revents & POLLIN) {
+			if (listener_receive(hold->listener, taken))
+				continue;
+			handle(hold, taken);
+			listener_continue(hold->listener, taken->id);
+			taken->id = 0;
+		} else if (ready[0].revents) {
+			break; /* no process under the filter is left */
+		}
+	}
+	return NULL;
+}
+
+int hold_start(int listener, struct guardian *guardian, struct programs *programs, struct files *files,
+	const struct log_sink *log, struct hold **ret_hold)
+{
+	struct hold *hold = calloc(1, sizeof(*hold));
+	int r;
+
+	if (!hold) {
+		close(listener);
+		return -ENOMEM;
+	}
+	*hold = (struct hold){
+		.listener = listener,
+		.wake = eventfd(0, EFD_CLOEXEC),
+		.guardian = guardian,
+		.programs = programs,
+		.files = files,
+		.log = log,
+	};
+	r = hold->wake < 0 ? -errno : -pthread_create(&hold->thread, NULL, run, hold);
+	if (r) {
+		if (hold->wake >= 0)
+			close(hold->wake);
+		close(listener);
+		free(hold);
+		return r;
+	}
+	*ret_hold = hold;
+	return 0;
+}
+
+struct hold *hold_stop(struct hold *hold)
+{
+	uint64_t one = 1;
+
+	if (!hold)
+		return NULL;
+	if (write(hold->wake, &one, sizeof(one)) == sizeof(one))
+		pthread_join(hold->thread, NULL);
+	close(hold->wake);
+	close(hold->listener);
+	free(hold);
+	return NULL;
+}

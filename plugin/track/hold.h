@@ -1,0 +1,18 @@
+/* hold.h: the thread that classifies new code while the process that brings it is held. */
+#ifndef PLUGIN_TRACK_HOLD_H
+#define PLUGIN_TRACK_HOLD_H
+
+#include "kernel/programs.h"
+#include "track/files.h"
+#include "track/guardian.h"
+
+struct hold;
+
+/* Takes over `listener` and starts the thread. The rest must outlive the result. Negative errno. */
+int hold_start(int listener, struct guardian *guardian, struct programs *programs, struct files *files,
+	const struct log_sink *log, struct hold **ret_hold);
+
+/* Ends the thread; what is held from then on is let go by the guardian. NULL-safe; returns NULL. */
+struct hold *hold_stop(struct hold *hold);
+
+#endif

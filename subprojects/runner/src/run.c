@@ -1,0 +1,356 @@
+/* run.c: one run of an instrument over one command. */
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "process/child.h"
+#include "process/command.h"
+#include "process/identity.h"
+#include "process/signals.h"
+#include "profile/folder.h"
+#include "profile/summary.h"
+#include "status.h"
+#include "term/figures.h"
+#include "util/cleanup.h"
+
+#define NS_PER_S       UINT64_C(1000000000)
+#define NS_PER_MS      UINT64_C(1000000)
+#define LIVE_PERIOD_NS (200 * NS_PER_MS)
+
+struct run {
+	const struct runner_plugin *api;
+	const struct options *options;
+	const struct caller *caller;
+	struct environment *environment;
+	struct console *console;
+	struct identity identity;
+	struct folder folder;
+	struct runner_host host;
+	struct signals signals;
+	struct child child;
+	struct summary summary;
+	void *state; /* of the plugin */
+	bool is_open;
+	uint64_t started_ns;
+	uint64_t next_line_ns;
+	bool was_told; /* how to cut the finishing short */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void run_deinit(struct run *run)
+{
+	child_deinit(&run->child);
+	if (run->is_open)
+		run->api->close(run->state);
+	signals_deinit(&run->signals);
+	folder_deinit(&run->folder);
+	identity_deinit(&run->identity);
+	figures_deinit(&run->summary.figures);
+}
+
+/* Says that a function of the plugin failed, unless the plugin did as it should. */
+static void report_plugin(struct run *run, size_t n_errors_before, const char *what, int error)
+{
+	if (run->console->n_errors == n_errors_before)
+		console_error(run->console, "the instrument %s cannot %s: %s", run->api->name, what,
+		        strerror(-error));
+}
+
+/* Takes the rights of the caller while the folder is made: it must not be made where only the runner's own
+ * rights reach. */
+static int make_folder(struct run *run)
+{
+	struct rights rights;
+	int error = identity_lower_rights(&rights);
+	int raise_error;
+
+	if (error == 0)
+		error = folder_init(&run->folder, run->options->profile_folder, run->identity.uid,
+		        run->identity.gid, run->console);
+	raise_error = identity_raise_rights(&rights);
+	return error < 0 ? error : raise_error;
+}
+
+static int open_plugin(struct run *run)
+{
+	size_t n_errors = run->console->n_errors;
+	int error;
+
+	run->host = (struct runner_host){
+	        .abi_major = RUNNER_ABI_MAJOR,
+	        .size = sizeof(run->host),
+	        .context = run->console,
+	        .log = console_log,
+	        .profile_path = run->folder.path,
+	        .profile_fd = run->folder.fd,
+	        .owner_uid = run->folder.uid,
+	        .owner_gid = run->folder.gid,
+	        .wants_live = console_is_live(run->console),
+	};
+	error = run->api->open(&run->host, run->options->settings, run->options->n_settings, &run->state);
+	if (error < 0)
+		report_plugin(run, n_errors, error == -EINVAL ? "use these options" : "start", error);
+	run->is_open = error >= 0;
+	return error < 0 ? error : 0;
+}
+
+/* Forks the child and lets the plugin get hold of it. */
+static int make_child(struct run *run)
+{
+	const struct child_plan plan = {
+	        .caller = run->caller,
+	        .identity = &run->identity,
+	        .environment = run->environment,
+	        .argv = run->options->command,
+	        .api = run->api,
+	        .state = run->state,
+	};
+	struct runner_child child = {.size = sizeof(child)};
+	size_t n_errors;
+	int error = child_spawn(&plan, run->console, &run->child);
+
+	if (error < 0)
+		return error;
+	child.pid = run->child.pid;
+	child.pidfd = run->child.pidfd;
+	child.setup_fd = steal_fd(&run->child.setup_fd);
+	child.argv = (const char *const *)run->options->command;
+	n_errors = run->console->n_errors;
+	error = run->api->pre_exec(run->state, &child);
+	if (error < 0)
+		report_plugin(run, n_errors, "watch the command", error);
+	return error < 0 ? error : 0;
+}
+
+/* The status for a command that execve refused. */
+static int refused_status(struct run *run)
+{
+	const char *file = run->options->command[0];
+	int error = run->child.exec_error;
+
+	if (error != ENOENT) {
+		console_error(run->console, "cannot execute %s: %s", file, strerror(error));
+		return STATUS_NOT_EXECUTABLE;
+	}
+	if (command_check(file) == -ENOENT) {
+		console_error(run->console, "command not found: %s", file);
+		return STATUS_NOT_FOUND;
+	}
+	console_error(run->console, "cannot execute %s: its interpreter or loader does not exist", file);
+	return STATUS_NOT_EXECUTABLE;
+}
+
+static void read_figures(struct run *run)
+{
+	uint32_t n_nameless = 0;
+	int error = figures_read(&run->summary.figures, run->api, run->state, &n_nameless);
+
+	if (error < 0)
+		console_warning(
+		        run->console, "the figures of the instrument cannot be read: %s", strerror(-error));
+	else if (n_nameless)
+		console_warning(run->console, "figures of the instrument without a name: %u", n_nameless);
+}
+
+/* Redraws the live line when it is time to. */
+static void draw(struct run *run)
+{
+	char *line CLEANUP_FREE = NULL;
+	uint32_t n_nameless;
+	uint64_t now = now_ns();
+
+	if (now < run->next_line_ns)
+		return;
+	run->next_line_ns = now + LIVE_PERIOD_NS;
+	/* What fails here fails again, and is said, at the end. */
+	(void)figures_read(&run->summary.figures, run->api, run->state, &n_nameless);
+	if (figures_line(
+	            &run->summary.figures, now - run->started_ns, console_columns(run->console), &line) == 0)
+		console_show_line(run->console, line);
+}
+
+/* Milliseconds until the next line, or for ever. */
+static int poll_timeout(const struct run *run)
+{
+	uint64_t now = now_ns();
+
+	if (!console_is_live(run->console))
+		return -1;
+	return now >= run->next_line_ns ? 0 : (int)((run->next_line_ns - now) / NS_PER_MS) + 1;
+}
+
+/* Until the command has ended: passes signals on, shows the live line. */
+static int wait_for_end(struct run *run)
+{
+	while (!run->child.ended) {
+		struct pollfd fds[] = {
+		        {.fd = run->signals.fd, .events = POLLIN},
+		        {.fd = run->child.socket, .events = POLLIN},
+		        {.fd = run->child.pidfd, .events = POLLIN},
+		};
+
+		if (poll(fds, N_ELEMENTS(fds), poll_timeout(run)) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents)
+			signals_take(&run->signals, &run->child);
+		if (fds[1].revents || fds[2].revents)
+			child_read_socket(&run->child);
+		if (fds[2].revents) {
+			int error = child_reap(&run->child);
+
+			if (error < 0)
+				return error;
+		} else if (console_is_live(run->console)) {
+			draw(run);
+		}
+	}
+	return 0;
+}
+
+static void start(struct run *run)
+{
+	clock_gettime(CLOCK_REALTIME, &run->summary.started);
+	run->started_ns = now_ns();
+	run->next_line_ns = run->started_ns + LIVE_PERIOD_NS;
+	/* Fails for a child that somebody has killed already: its end says so. */
+	(void)child_release(&run->child);
+}
+
+/* `progress` of post_exec. */
+static int show_progress(void *context, uint32_t thousandths, const char *what)
+{
+	static const char bar[] = "####################";
+	struct run *run = context;
+	uint64_t now = now_ns();
+	char *line CLEANUP_FREE = NULL;
+	uint32_t n_thousandths = thousandths > 1000 ? 1000 : thousandths;
+	int n_done = (int)(n_thousandths * (sizeof(bar) - 1) / 1000);
+
+	signals_take(&run->signals, NULL);
+	if (run->signals.n_interrupts >= 2)
+		return 1;
+	if (run->signals.n_interrupts == 1 && !run->was_told) {
+		console_info(run->console, "finishing the profile; another interrupt cuts it short");
+		run->was_told = true;
+	}
+	if (now < run->next_line_ns || !console_is_live(run->console))
+		return 0;
+	run->next_line_ns = now + LIVE_PERIOD_NS;
+	if (asprintf(&line, "[%-20.*s] %3d %% %.40s", n_done, bar, (int)(n_thousandths / 10),
+	            what ? what : "") < 0) {
+		line = NULL;
+		return 0;
+	}
+	console_show_line(run->console, line);
+	return 0;
+}
+
+static void finish_plugin(struct run *run)
+{
+	struct runner_outcome outcome = {.size = sizeof(outcome)};
+	size_t n_errors = run->console->n_errors;
+	int error;
+
+	/* However often the benchmark was interrupted: one more is what cuts the finishing short. */
+	if (run->signals.n_interrupts > 1)
+		run->signals.n_interrupts = 1;
+	error = run->api->post_exec(run->state, run->child.wait_status, show_progress, run, &outcome);
+	console_show_line(run->console, NULL);
+	if (error == -EINTR)
+		console_warning(run->console, "the finishing of the profile was interrupted");
+	else if (error < 0)
+		report_plugin(run, n_errors, "finish the profile", error);
+	run->summary.is_finished = error >= 0;
+	if (error >= 0)
+		run->summary.outcome = outcome;
+	read_figures(run);
+}
+
+/* Everything that follows the command's end. Returns the exit status. */
+static int finish(struct run *run)
+{
+	struct summary *summary = &run->summary;
+	int error;
+
+	summary->wall_ns = now_ns() - run->started_ns;
+	summary->wait_status = run->child.wait_status;
+	console_show_line(run->console, NULL);
+	finish_plugin(run);
+	summary_warn(summary, run->console);
+	summary->exit_status = summary_exit_status(summary);
+	error = summary_write(summary, &run->folder, run->console);
+	if (error < 0) {
+		console_error(run->console, "cannot write summary.json: %s", strerror(-error));
+		summary->is_finished = false;
+		summary->exit_status = summary_exit_status(summary);
+	}
+	summary_print(summary, &run->folder, run->console);
+	return summary->exit_status;
+}
+
+/* Up to the command being ready to execute. 0, or the exit status. */
+static int prepare(struct run *run)
+{
+	int number;
+
+	if (identity_init(&run->identity, run->environment, run->console) < 0 || make_folder(run) < 0 ||
+	        open_plugin(run) < 0 || make_child(run) < 0)
+		return STATUS_RUNNER;
+	number = signals_end_request(&run->signals, run->caller);
+	if (number == 0)
+		return 0;
+	console_error(run->console, "ended by signal %d (%s) before the command was started", number,
+	        strsignal(number));
+	return STATUS_SIGNAL + number;
+}
+
+int run(const struct runner_plugin *api, const struct options *options, const struct caller *caller,
+        struct environment *environment, struct console *console)
+{
+	struct run run CLEANUP(run_deinit) = {
+	        .api = api,
+	        .options = options,
+	        .caller = caller,
+	        .environment = environment,
+	        .console = console,
+	        .folder = FOLDER_NONE,
+	        .signals = {.fd = -1},
+	        .child = CHILD_NONE,
+	        .summary = {.api = api, .command = options->command, .allow_loss = options->allow_loss},
+	};
+	int status = prepare(&run);
+
+	if (status == 0) {
+		int error;
+
+		start(&run);
+		error = wait_for_end(&run);
+		if (error < 0)
+			console_error(console, "cannot wait for the command: %s", strerror(-error));
+		if (error < 0)
+			status = STATUS_RUNNER;
+		else if (run.child.exec_error)
+			status = refused_status(&run);
+		else
+			return finish(&run);
+	}
+	/* There was no run: nothing of it stays. */
+	child_deinit(&run.child);
+	if (run.is_open)
+		api->close(run.state);
+	run.is_open = false;
+	folder_discard(&run.folder);
+	return status;
+}
