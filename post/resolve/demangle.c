@@ -36,7 +36,8 @@ static void collect(const char *text, size_t n, void *context)
 
 	if (n > DEMANGLE_MAX_OUTPUT - demangling->n)
 		longjmp(demangling->stop, 1);
-	memcpy(demangling->text + demangling->n, text, n);
+	if (n > 0)
+		memcpy(demangling->text + demangling->n, text, n);
 	demangling->n += n;
 }
 

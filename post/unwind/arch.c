@@ -20,6 +20,7 @@ static const struct unwind_arch arches[] = {
                 .pc = EVENT_REG_X86_RIP,
                 .fp = 6,
                 .link = EVENT_REG_X86_RIP,
+                .callee_saved = UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(0xf) << 12,
                 .address_mask = UINT64_MAX,
         },
         {
@@ -30,6 +31,7 @@ static const struct unwind_arch arches[] = {
                 .pc = EVENT_REG_ARM64_PC,
                 .fp = 29,
                 .link = 30,
+                .callee_saved = UINT64_C(0x7ff) << 19,
                 .address_mask = (UINT64_C(1) << 48) - 1,
         },
 };

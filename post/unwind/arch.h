@@ -13,6 +13,7 @@ struct unwind_arch {
 	unsigned pc;
 	unsigned fp;
 	unsigned link;         /* where a call leaves the return address; == pc: on the stack */
+	uint64_t callee_saved; /* a bit for each register that keeps its value unless a rule says otherwise */
 	uint64_t address_mask; /* bits of a code pointer that are address, not signature */
 };
 

@@ -89,16 +89,20 @@ static int read_value(const Dwarf_Op *ops, size_t n_ops, struct rule_value *ret_
 	return copy_ops(ops, n, ret_value);
 }
 
-/* 0 with *ret_changed false where the register keeps its value. */
-static int read_register(Dwarf_Frame *frame, unsigned reg, bool *ret_changed, struct rule_value *ret_value)
+/* 0 with *ret_changed false where the register keeps its value. libdw 0.188 takes rbx for clobbered where
+ * nothing is said of it (its default rules name register 0 in its place), so a callee-saved register is never
+ * lost. */
+static int read_register(const struct unwind_arch *arch, Dwarf_Frame *frame, unsigned reg, bool *ret_changed,
+        struct rule_value *ret_value)
 {
+	bool callee_saved = arch->callee_saved >> reg & 1;
 	Dwarf_Op memory[3], *ops;
 	size_t n_ops;
 	int r = 0;
 
 	if (dwarf_frame_register(frame, (int)reg, memory, &ops, &n_ops) != 0)
 		return -EBADMSG;
-	if (n_ops == 0 && !ops) {
+	if (n_ops == 0 && (!ops || callee_saved)) {
 		*ret_changed = false;
 		return 0;
 	}
@@ -119,6 +123,7 @@ static void cleanup_rule(struct rule **rule)
 int rule_new(const struct unwind_arch *arch, Dwarf_Frame *frame, struct rule **ret_rule)
 {
 	CLEANUP(cleanup_rule) struct rule *rule = NULL;
+	struct rule *shrunk;
 	Dwarf_Addr start, end;
 	int return_address, r;
 
@@ -136,7 +141,7 @@ int rule_new(const struct unwind_arch *arch, Dwarf_Frame *frame, struct rule **r
 		struct rule_register *entry = &rule->registers[rule->n_registers];
 		bool changed;
 
-		r = read_register(frame, reg, &changed, &entry->value);
+		r = read_register(arch, frame, reg, &changed, &entry->value);
 		if (r < 0)
 			return r;
 		if (!changed)
@@ -144,6 +149,9 @@ int rule_new(const struct unwind_arch *arch, Dwarf_Frame *frame, struct rule **r
 		entry->reg = reg;
 		rule->n_registers++;
 	}
+	shrunk = realloc(rule, sizeof(*rule) + rule->n_registers * sizeof(rule->registers[0]));
+	if (shrunk)
+		rule = shrunk;
 	*ret_rule = STEAL_PTR(rule);
 	return 0;
 }

@@ -46,19 +46,20 @@ static void read_mappings(struct json_object *line, struct samples *samples)
 		struct json_object *path = member(map, "path");
 
 		samples->mappings[samples->n_mappings++] = (struct event){
-			.type = EVENT_MAPPING,
-			.pid = (uint32_t)number(line, "pid"),
-			.tid = (uint32_t)number(line, "pid"),
-			.timestamp = number(line, "time"),
-			.addr = number(map, "start"),
-			.mapping = {
-				.path = json_object_get_string(path),
-				.n_path = (size_t)json_object_get_string_len(path),
-				.dev = number(map, "dev"),
-				.ino = number(map, "ino"),
-				.file_offset = number(map, "file_offset"),
-				.len = number(map, "len"),
-			},
+		        .type = EVENT_MAPPING,
+		        .pid = (uint32_t)number(line, "pid"),
+		        .tid = (uint32_t)number(line, "pid"),
+		        .timestamp = number(line, "time"),
+		        .addr = number(map, "start"),
+		        .mapping =
+		                {
+		                        .path = json_object_get_string(path),
+		                        .n_path = (size_t)json_object_get_string_len(path),
+		                        .dev = number(map, "dev"),
+		                        .ino = number(map, "ino"),
+		                        .file_offset = number(map, "file_offset"),
+		                        .len = number(map, "len"),
+		                },
 		};
 	}
 }
@@ -158,7 +159,7 @@ static void run_gdb(char *const *argv)
 }
 
 void samples_take(const char *const *argv, const char *const *settings, const char *scratch,
-	struct samples *ret_samples)
+        struct samples *ret_samples)
 {
 	const char *all[MAX_ARGUMENTS] = {"gdb", "-nx", "-batch", "-x", GDB_SAMPLES_SCRIPT, "--args"};
 	size_t n = 6;

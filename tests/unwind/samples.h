@@ -26,7 +26,7 @@ struct samples {
 /* Runs `argv` under gdb and reads what came out. `settings` are NAME=VALUE for the script, NULL-terminated;
  * `scratch` is a folder for the intermediate file. Fails the running test where that does not work. */
 void samples_take(const char *const *argv, const char *const *settings, const char *scratch,
-	struct samples *ret_samples);
+        struct samples *ret_samples);
 
 /* Reads such a file. Fails the running test where it is not one. */
 void samples_read(const char *path, struct samples *ret_samples);
