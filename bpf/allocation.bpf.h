@@ -38,10 +38,14 @@ static __always_inline int pending_is_open(const struct pending *pending, u64 sp
 
 /* Drops the entries that are over; returns whether one is open on the stack that ends at `end`. Entries on other
  * stacks (a handler on an alternate stack, a fiber) stay open and mute nothing. */
-static __noinline int settle_pending(struct thread *thread, u64 sp, u64 end)
+__noinline int settle_pending(u64 sp, u64 end)
 {
+	struct thread *thread = current_thread();
 	u64 trampoline = trampoline_address();
 	int nested = 0;
+
+	if (!thread)
+		return 0;
 
 	for (int i = MAX_PENDING - 1; i >= 0; i--) {
 		struct pending *pending = &thread->pending[i];
@@ -98,7 +102,7 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 		return 0;
 	thread->free_pointer = 0;
 	end = stack_end(thread, sp);
-	if (thread->n_pending && settle_pending(thread, sp, end)) {
+	if (thread->n_pending && settle_pending(sp, end)) {
 		count_note(NOTE_MUTED);
 		return 0;
 	}
@@ -232,7 +236,7 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	process = process_of(thread);
 	if (!process)
 		return 0;
-	if (thread->n_pending && settle_pending(thread, sp, stack_end(thread, sp)))
+	if (thread->n_pending && settle_pending(sp, stack_end(thread, sp)))
 		return 0;
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
 		emit_free(process, thread, pointer, bpf_ktime_get_ns());

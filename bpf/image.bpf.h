@@ -112,62 +112,60 @@ struct change {
 	u32 changed_files;
 };
 
-/* The count of ranges lives in the new image, not in `change`: what the verifier cannot know it cannot follow
- * through a thousand values.
- *
- * Appends one range, joined with its neighbour where both are anonymous (a JIT maps thousands). */
-static __always_inline void change_append(struct image *to, u64 start, u64 end, u64 tag)
+/* Appends one range to an image that is being made, joined with its neighbour where both are anonymous (a JIT maps
+ * thousands). A function of its own to the verifier, and the count lives in the image: what the verifier cannot
+ * know it cannot follow through a thousand values. */
+__noinline int image_append(u32 index, u64 start, u64 end, u32 tag)
 {
-	u32 n = to->n_ranges;
+	struct image *image = image_get(index);
 	struct range *range;
+	u32 n;
 
-	if (start >= end)
-		return;
-	if (n && tag == RANGE_ANONYMOUS) {
-		range = &to->ranges[BELOW(n - 1, MAX_IMAGE_RANGES)];
-		if (range->tag == tag && range->end == start) {
-			range->end = end;
-			to->high = end;
-			return;
-		}
+	if (!image || start >= end)
+		return 0;
+	n = image->n_ranges;
+	range = &image->ranges[BELOW(n - 1, MAX_IMAGE_RANGES)];
+	if (n && tag == RANGE_ANONYMOUS && range->tag == tag && range->end == start) {
+		range->end = image->high = end;
+		return 0;
 	}
 	if (n >= MAX_IMAGE_RANGES) {
-		to->unusable = 1;
-		return;
+		image->unusable = 1;
+		return 0;
 	}
 	if (n == 0) {
-		to->low = start;
-		to->gap_low = to->gap_high = start;
-	} else if (start - to->high > to->gap_high - to->gap_low) {
-		to->gap_low = to->high;
-		to->gap_high = start;
+		image->low = start;
+		image->gap_low = image->gap_high = start;
+	} else if (start - image->high > image->gap_high - image->gap_low) {
+		image->gap_low = image->high;
+		image->gap_high = start;
 	}
-	range = &to->ranges[BELOW(n, MAX_IMAGE_RANGES)];
+	range = &image->ranges[BELOW(n, MAX_IMAGE_RANGES)];
 	range->start = start;
-	range->end = end;
+	range->end = image->high = end;
 	range->tag = tag;
-	to->high = end;
-	to->n_ranges = n + 1;
+	image->n_ranges = n + 1;
+	return 0;
 }
 
-static __always_inline void change_insert(struct change *change, struct image *to)
+static __always_inline void change_insert(struct change *change)
 {
 	if (!change->add)
 		return;
 	change->add = 0;
-	change_append(to, change->start, change->end, change->tag);
+	image_append(change->to, change->start, change->end, change->tag);
 }
 
 static long change_step(u32 i, struct change *change)
 {
-	struct image *from = image_get(change->from), *to = image_get(change->to);
+	struct image *from = image_get(change->from);
 	struct range *range;
 	u64 start, end, tag;
 
-	if (!from || !to)
+	if (!from)
 		return 1;
 	if (i >= from->n_ranges) {
-		change_insert(change, to);
+		change_insert(change);
 		return 1;
 	}
 	range = &from->ranges[BELOW(i, MAX_IMAGE_RANGES)];
@@ -175,21 +173,21 @@ static long change_step(u32 i, struct change *change)
 	end = range->end;
 	tag = range->tag;
 	if (end <= change->start) {
-		change_append(to, start, end, tag);
+		image_append(change->to, start, end, tag);
 		return 0;
 	}
 	if (start >= change->end) {
-		change_insert(change, to);
-		change_append(to, start, end, tag);
+		change_insert(change);
+		image_append(change->to, start, end, tag);
 		return 0;
 	}
 	if (tag == RANGE_FILE)
 		change->changed_files = 1;
 	if (start < change->start)
-		change_append(to, start, change->start, tag);
-	change_insert(change, to);
+		image_append(change->to, start, change->start, tag);
+	change_insert(change);
 	if (end > change->end)
-		change_append(to, change->end, end, tag);
+		image_append(change->to, change->end, end, tag);
 	return 0;
 }
 

@@ -7,9 +7,12 @@
 /* Kernel type names, since these reach the plugin through the generated header.
  *
  * Knobs, set before the object is loaded. */
-const volatile __u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
 const volatile __u32 stack_identity = IDENTITY_CODE;
 const volatile __u32 with_stacks = 0;
+
+/* Set before the object is loaded too, but no constant to the verifier: what it accepts for one value it must
+ * accept for all. */
+volatile __u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
 
 /* Set by identify_runner: how pids are translated to the runner's view. */
 __u32 runner_level = 0; /* depth of the runner's PID namespace */

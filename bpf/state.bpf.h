@@ -55,12 +55,13 @@ struct image {
 	struct range ranges[MAX_IMAGE_RANGES]; /* sorted, disjoint */
 };
 
-/* A definition under construction: the record and, contiguous, its stack bytes and chain. */
+/* A definition under construction: the record and, contiguous, its stack bytes and chain. The room behind the
+ * largest budget is for the chain, and what the verifier thinks a page-wise copy could need. */
 struct scratch {
 	u32 busy;
 	u32 reserved;
 	struct record_stack record;
-	u8 bytes[STACK_BUDGET_MAX + FP_CHAIN_MAX * 8];
+	u8 bytes[STACK_BUDGET_MAX + 4096];
 };
 
 #endif

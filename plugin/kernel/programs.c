@@ -63,7 +63,7 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 		return explain_load(programs->log, -errno);
 	programs->object = object;
 	object->rodata->with_stacks = settings->with_stacks;
-	object->rodata->stack_budget = settings->stack_budget;
+	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
 	if (programs->has_uprobe_multi) {
 		bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
