@@ -8,16 +8,20 @@
 
 #include "util/cleanup.h"
 
-#define ACCEPTS(...)                                                                                         \
-	cr_expect(check((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})), #__VA_ARGS__)
-#define REFUSES(...)                                                                                         \
-	cr_expect_not(                                                                                       \
-	        check((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})), #__VA_ARGS__)
+#define EXPECT(expectation, ...)                                                                             \
+	do {                                                                                                 \
+		const uint8_t program[] = {__VA_ARGS__};                                                     \
+		bool safe = check(program, sizeof(program));                                                 \
+                                                                                                             \
+		cr_expect_eq(safe, expectation, #__VA_ARGS__);                                               \
+	} while (0)
+#define ACCEPTS(...) EXPECT(true, __VA_ARGS__)
+#define REFUSES(...) EXPECT(false, __VA_ARGS__)
 
 /* From the heap, so that a read beyond the end is found. */
 static bool check(const uint8_t *program, size_t n)
 {
-	CLEANUP_FREE uint8_t *copy = malloc(n ? n : 1);
+	CLEANUP_FREE uint8_t *copy = calloc(n ? n : 1, 1);
 
 	if (n > 0)
 		memcpy(copy, program, n);
