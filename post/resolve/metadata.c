@@ -16,7 +16,7 @@
 
 struct loader {
 	struct json_object *root;
-	struct strings *strings;
+	struct texts *texts;
 	struct metadata metadata;
 	size_t n_modules_allocated;
 	size_t n_processes_allocated;
@@ -38,7 +38,7 @@ static const struct placement_table placement_tables[] = {
 
 static int add_string(struct loader *loader, struct json_object *value, const char **ret_string)
 {
-	return strings_add(loader->strings, json_object_get_string(value),
+	return texts_add(loader->texts, json_object_get_string(value),
 	        (size_t)json_object_get_string_len(value), ret_string);
 }
 
@@ -73,7 +73,7 @@ static int add_module(struct loader *loader, const char *key)
 	}
 	r = GROW_BY_ONE(metadata->modules, loader->n_modules_allocated, metadata->n_modules);
 	if (r == 0)
-		r = strings_add(loader->strings, key, strlen(key), &module.key);
+		r = texts_add(loader->texts, key, strlen(key), &module.key);
 	if (r < 0)
 		return r;
 	metadata->modules[metadata->n_modules++] = module;
@@ -420,10 +420,10 @@ static int load(struct loader *loader)
 	return r == 0 ? load_ignored(loader) : r;
 }
 
-int metadata_read(int folder_fd, struct strings *strings, struct metadata *ret_metadata)
+int metadata_read(int folder_fd, struct texts *texts, struct metadata *ret_metadata)
 {
 	CLEANUP_CLOSE int fd = openat(folder_fd, "memory_metadata.json", O_RDONLY | O_CLOEXEC);
-	struct loader loader = {.strings = strings};
+	struct loader loader = {.texts = texts};
 	int r;
 
 	if (fd < 0)

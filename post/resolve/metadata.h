@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "resolve/strings.h"
+#include "resolve/texts.h"
 
 /* The source line of one symbol. */
 struct metadata_line {
@@ -17,7 +17,7 @@ struct metadata_line {
 	uint32_t line; /* 0 where unknown */
 };
 
-/* One file that was mapped. Strings belong to the set of strings; NULL where unknown. */
+/* One file that was mapped. Strings belong to the set of texts; NULL where unknown. */
 struct metadata_module {
 	const char *key;
 	const char *path;
@@ -64,10 +64,10 @@ struct metadata {
 	uint64_t n_bad; /* entries that are not what they should be and are left out */
 };
 
-/* Reads the file below the open folder; strings are added to `strings`. 0 or a negative errno: -EBADMSG where
+/* Reads the file below the open folder; texts are added to `texts`. 0 or a negative errno: -EBADMSG where
  * it is not a JSON object or has no architecture, -EPROTONOSUPPORT for a version from the future, -ENOMEM,
  * else of opening or reading. */
-int metadata_read(int folder_fd, struct strings *strings, struct metadata *ret_metadata);
+int metadata_read(int folder_fd, struct texts *texts, struct metadata *ret_metadata);
 
 void metadata_deinit(struct metadata *metadata);
 

@@ -94,7 +94,7 @@ int module_need_names(struct module *module)
 
 static int intern(const struct module *module, const char *text, const char **ret_string)
 {
-	return strings_add(module->folder->strings, text, strlen(text), ret_string);
+	return texts_add(module->folder->texts, text, strlen(text), ret_string);
 }
 
 /* Both forms of a name as a file has it. */

@@ -10,11 +10,11 @@
 #include "module/symbols.h"
 #include "module/unwind_data.h"
 #include "resolve/metadata.h"
-#include "resolve/strings.h"
+#include "resolve/texts.h"
 #include "unwind/module_rules.h"
 #include "util/log.h"
 
-/* What is at one code address, innermost first. Strings belong to the set of strings, NULL where unknown. */
+/* What is at one code address, innermost first. Strings belong to the set of texts, NULL where unknown. */
 struct module_name {
 	const char *function;
 	const char *symbol;
@@ -27,7 +27,7 @@ struct module_name {
 struct module_folder {
 	int fd;
 	const struct unwind_arch *arch;
-	struct strings *strings;
+	struct texts *texts;
 	const struct log_sink *log;
 };
 

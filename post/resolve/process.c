@@ -11,7 +11,7 @@
 #include "util/grow.h"
 
 struct range_list {
-	struct timeline_range *items;
+	struct overlay_range *items;
 	size_t n;
 	size_t n_allocated;
 };
@@ -27,7 +27,7 @@ static int range_list_add(struct range_list *list, uint64_t start, uint64_t end,
 
 	if (r == 0)
 		list->items[list->n++] =
-		        (struct timeline_range){.start = start, .end = end, .time = time, .value = value};
+		        (struct overlay_range){.start = start, .end = end, .time = time, .value = value};
 	return r;
 }
 
@@ -76,8 +76,8 @@ static int place_modules(struct process *process, const struct metadata_process 
 	if (r == 0)
 		r = guess_ranges(process, info, &guesses);
 	if (r == 0)
-		r = timeline_new(ranges.items, ranges.n, &process->ranges);
-	return r == 0 ? timeline_new(guesses.items, guesses.n, &process->guesses) : r;
+		r = overlay_new(ranges.items, ranges.n, &process->ranges);
+	return r == 0 ? overlay_new(guesses.items, guesses.n, &process->guesses) : r;
 }
 
 static int place_ignored(struct process *process, const struct metadata_process *info)
@@ -87,7 +87,7 @@ static int place_ignored(struct process *process, const struct metadata_process 
 
 	for (size_t i = 0; i < info->n_ignored && r == 0; i++)
 		r = range_list_add(&ranges, info->ignored[i].start, info->ignored[i].end, 0, NULL);
-	return r == 0 ? timeline_new(ranges.items, ranges.n, &process->ignored) : r;
+	return r == 0 ? overlay_new(ranges.items, ranges.n, &process->ignored) : r;
 }
 
 static int read_generated(struct process *process, const struct module_folder *folder)
@@ -169,12 +169,12 @@ static int find_bias(struct process_placement *placement)
 int process_find(struct process *process, uint64_t address, uint64_t time,
         const struct process_placement **ret_placement)
 {
-	const struct timeline_range *range = timeline_find(process->ranges, address, time);
+	const struct overlay_range *range = overlay_find(process->ranges, address, time);
 	struct process_placement *placement;
 	int r;
 
 	if (!range)
-		range = timeline_find(process->guesses, address, time);
+		range = overlay_find(process->guesses, address, time);
 	if (!range || range->time < image_start(process, time)) {
 		*ret_placement = NULL;
 		return 0;
@@ -188,7 +188,7 @@ int process_find(struct process *process, uint64_t address, uint64_t time,
 
 bool process_ignores(const struct process *process, uint64_t address)
 {
-	return timeline_find(process->ignored, address, 0) != NULL;
+	return overlay_find(process->ignored, address, 0) != NULL;
 }
 
 int process_end_image(struct process *process, uint64_t time)
@@ -202,9 +202,9 @@ int process_end_image(struct process *process, uint64_t time)
 
 void process_deinit(struct process *process)
 {
-	timeline_free(process->ranges);
-	timeline_free(process->guesses);
-	timeline_free(process->ignored);
+	overlay_free(process->ranges);
+	overlay_free(process->guesses);
+	overlay_free(process->ignored);
 	symbols_deinit(&process->generated);
 	free(process->placements);
 	free(process->image_ends);

@@ -8,7 +8,7 @@
 
 #include "resolve/metadata.h"
 #include "resolve/module.h"
-#include "resolve/timeline.h"
+#include "resolve/overlay.h"
 
 /* A module at its place; found by process_find. */
 struct process_placement {
@@ -23,9 +23,9 @@ struct process {
 	uint32_t pid;
 	bool prepared;
 	struct process_placement *placements;
-	struct timeline *ranges;  /* of placements whose range is stated */
-	struct timeline *guesses; /* of those whose range follows from their symbols */
-	struct timeline *ignored;
+	struct overlay *ranges;  /* of placements whose range is stated */
+	struct overlay *guesses; /* of those whose range follows from their symbols */
+	struct overlay *ignored;
 	struct symbols generated; /* code made at run time: perf-<pid>.map */
 	uint64_t *image_ends;     /* ns; sorted when prepared */
 	size_t n_image_ends;

@@ -8,7 +8,7 @@
 #include "resolve/metadata.h"
 #include "resolve/module.h"
 #include "resolve/process.h"
-#include "resolve/strings.h"
+#include "resolve/texts.h"
 #include "unwind/walk.h"
 #include "util/cleanup.h"
 
@@ -16,7 +16,7 @@
 #define FIRST_SLOTS       64
 
 struct resolver {
-	struct strings *strings;
+	struct texts *texts;
 	struct metadata metadata;
 	struct module_folder folder;
 	struct module *modules; /* in the order of the metadata's */
@@ -58,7 +58,7 @@ static void cleanup_resolver(struct resolver **resolver)
 
 static int load_metadata(struct resolver *resolver)
 {
-	int r = metadata_read(resolver->folder.fd, resolver->strings, &resolver->metadata);
+	int r = metadata_read(resolver->folder.fd, resolver->texts, &resolver->metadata);
 
 	if (r < 0) {
 		log_error(resolver->folder.log, "cannot use memory_metadata.json: %s", strerror(-r));
@@ -84,10 +84,10 @@ int resolver_new(int profile_fd, const struct log_sink *log, struct resolver **r
 	if (!resolver)
 		return -ENOMEM;
 	resolver->max_depth = DEFAULT_MAX_DEPTH;
-	r = strings_new(&resolver->strings);
+	r = texts_new(&resolver->texts);
 	if (r < 0)
 		return r;
-	resolver->folder = (struct module_folder){.fd = profile_fd, .strings = resolver->strings, .log = log};
+	resolver->folder = (struct module_folder){.fd = profile_fd, .texts = resolver->texts, .log = log};
 	r = load_metadata(resolver);
 	if (r < 0)
 		return r;
@@ -254,7 +254,7 @@ static int names_of(const struct query *query, const struct walk_frame *frame, s
 	symbol = symbols_find(&query->process->generated, frame->address);
 	if (!symbol)
 		return 0;
-	return strings_add(query->resolver->strings, symbol->name, strlen(symbol->name), &generated->symbol);
+	return texts_add(query->resolver->texts, symbol->name, strlen(symbol->name), &generated->symbol);
 }
 
 static void add_frame(const struct query *query, const struct walk_frame *walked,
@@ -359,7 +359,7 @@ struct resolver *resolver_free(struct resolver *resolver)
 	free(resolver->modules);
 	walk_deinit(&resolver->walk);
 	metadata_deinit(&resolver->metadata);
-	strings_free(resolver->strings);
+	texts_free(resolver->texts);
 	free(resolver);
 	return NULL;
 }

@@ -98,7 +98,6 @@ Test(step, by_rule_that_leads_nowhere)
 	const struct rule_register undefined = {RIP, {.kind = RULE_UNDEFINED}};
 	const struct rule_register far = {RIP, {.kind = RULE_AT_CFA, .offset = 4096}};
 	const struct rule_register lost_sp[] = {return_address, {RSP, {.kind = RULE_UNDEFINED}}};
-	const struct rule_register elsewhere = {RIP, {.kind = RULE_IS_REGISTER, .reg = 5}};
 	Dwarf_Op bad[] = {{.atom = DW_OP_plus}};
 	const struct rule_register broken = {RIP, {.kind = RULE_IS_EXPRESSION, .ops = bad, .n_ops = 1}};
 

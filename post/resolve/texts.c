@@ -1,5 +1,5 @@
-/* strings.c: a set of strings that hold for its whole life. */
-#include "resolve/strings.h"
+/* texts.c: a set of texts that hold for its whole life. */
+#include "resolve/texts.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -18,25 +18,25 @@ struct string {
 	char text[];
 };
 
-struct strings {
+struct texts {
 	struct string **slots;
 	size_t n_slots; /* a power of two */
 	size_t n_strings;
 };
 
-int strings_new(struct strings **ret_strings)
+int texts_new(struct texts **ret_texts)
 {
-	struct strings *strings = calloc(1, sizeof(*strings));
+	struct texts *texts = calloc(1, sizeof(*texts));
 
-	if (!strings)
+	if (!texts)
 		return -ENOMEM;
-	strings->slots = calloc(FIRST_SLOTS, sizeof(strings->slots[0]));
-	if (!strings->slots) {
-		free(strings);
+	texts->slots = calloc(FIRST_SLOTS, sizeof(texts->slots[0]));
+	if (!texts->slots) {
+		free(texts);
 		return -ENOMEM;
 	}
-	strings->n_slots = FIRST_SLOTS;
-	*ret_strings = strings;
+	texts->n_slots = FIRST_SLOTS;
+	*ret_texts = texts;
 	return 0;
 }
 
@@ -50,23 +50,23 @@ static uint64_t hash_of(const char *text, size_t n)
 	return hash ^ hash >> 32;
 }
 
-static int grow(struct strings *strings)
+static int grow(struct texts *texts)
 {
-	size_t n_slots = strings->n_slots * 2;
+	size_t n_slots = texts->n_slots * 2;
 	struct string **slots = calloc(n_slots, sizeof(slots[0]));
 
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < strings->n_slots; i++) {
-		for (struct string *string = strings->slots[i], *next; string; string = next) {
+	for (size_t i = 0; i < texts->n_slots; i++) {
+		for (struct string *string = texts->slots[i], *next; string; string = next) {
 			next = string->next;
 			string->next = slots[string->hash & (n_slots - 1)];
 			slots[string->hash & (n_slots - 1)] = string;
 		}
 	}
-	free(strings->slots);
-	strings->slots = slots;
-	strings->n_slots = n_slots;
+	free(texts->slots);
+	texts->slots = slots;
+	texts->n_slots = n_slots;
 	return 0;
 }
 
@@ -109,18 +109,18 @@ static void clean(char *text, size_t n)
 	}
 }
 
-static int add_clean(struct strings *strings, const char *text, size_t n, const char **ret_string)
+static int add_clean(struct texts *texts, const char *text, size_t n, const char **ret_string)
 {
 	uint64_t hash = hash_of(text, n);
 	struct string *string;
 
-	for (string = strings->slots[hash & (strings->n_slots - 1)]; string; string = string->next) {
+	for (string = texts->slots[hash & (texts->n_slots - 1)]; string; string = string->next) {
 		if (string->hash == hash && string->n == n && memcmp(string->text, text, n) == 0) {
 			*ret_string = string->text;
 			return 0;
 		}
 	}
-	if (strings->n_strings >= strings->n_slots && grow(strings) < 0)
+	if (texts->n_strings >= texts->n_slots && grow(texts) < 0)
 		return -ENOMEM;
 	string = malloc(sizeof(*string) + n + 1);
 	if (!string)
@@ -129,9 +129,9 @@ static int add_clean(struct strings *strings, const char *text, size_t n, const 
 	string->n = n;
 	memcpy(string->text, text, n);
 	string->text[n] = '\0';
-	string->next = strings->slots[hash & (strings->n_slots - 1)];
-	strings->slots[hash & (strings->n_slots - 1)] = string;
-	strings->n_strings++;
+	string->next = texts->slots[hash & (texts->n_slots - 1)];
+	texts->slots[hash & (texts->n_slots - 1)] = string;
+	texts->n_strings++;
 	*ret_string = string->text;
 	return 0;
 }
@@ -146,31 +146,31 @@ static bool is_clean(const char *text, size_t n)
 	return true;
 }
 
-int strings_add(struct strings *strings, const char *text, size_t n, const char **ret_string)
+int texts_add(struct texts *texts, const char *text, size_t n, const char **ret_string)
 {
 	CLEANUP_FREE char *copy = NULL;
 
 	if (is_clean(text, n))
-		return add_clean(strings, text, n, ret_string);
+		return add_clean(texts, text, n, ret_string);
 	copy = malloc(n);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, text, n);
 	clean(copy, n);
-	return add_clean(strings, copy, n, ret_string);
+	return add_clean(texts, copy, n, ret_string);
 }
 
-struct strings *strings_free(struct strings *strings)
+struct texts *texts_free(struct texts *texts)
 {
-	if (!strings)
+	if (!texts)
 		return NULL;
-	for (size_t i = 0; i < strings->n_slots; i++) {
-		for (struct string *string = strings->slots[i], *next; string; string = next) {
+	for (size_t i = 0; i < texts->n_slots; i++) {
+		for (struct string *string = texts->slots[i], *next; string; string = next) {
 			next = string->next;
 			free(string);
 		}
 	}
-	free(strings->slots);
-	free(strings);
+	free(texts->slots);
+	free(texts);
 	return NULL;
 }
