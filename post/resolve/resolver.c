@@ -202,26 +202,34 @@ static struct walk_place find_place(void *context, uint64_t address)
 	};
 }
 
-/* Functions that only the kernel enters, or that a new thread starts in, in C libraries whose unwind data do
- * not say so: musl has none at all. */
-static bool is_first_function(void *context, void *module, uint64_t svma)
+static bool is_named(struct query *query, void *module, uint64_t svma, const char *const *symbols)
 {
-	static const char *const functions[] = {"_start", "_start_c", "_dlstart", "__libc_start_main",
-	        "libc_start_main_stage2", "__clone", "clone", "__clone3", "clone3"};
-	struct query *query = context;
 	const struct module_name *names;
 	size_t n_names;
 	int r = module_names(module, svma, &names, &n_names);
 
-	if (r < 0) {
+	if (r < 0)
 		query->error = r;
-		return false;
-	}
-	for (size_t i = 0; i < N_ELEMENTS(functions); i++) {
-		if (names[n_names - 1].symbol && strcmp(names[n_names - 1].symbol, functions[i]) == 0)
-			return true;
+	else if (names[n_names - 1].symbol) {
+		for (; *symbols; symbols++) {
+			if (strcmp(names[n_names - 1].symbol, *symbols) == 0)
+				return true;
+		}
 	}
 	return false;
+}
+
+/* C libraries without unwind data, such as musl: what the kernel enters, what a new thread starts in, and
+ * whatever called main. */
+static bool is_outermost(
+        void *context, void *module, uint64_t svma, void *callee_module, uint64_t callee_svma)
+{
+	static const char *const first[] = {"_start", "_start_c", "_dlstart", "__libc_start_main",
+	        "libc_start_main_stage2", "__clone", "clone", "__clone3", "clone3", NULL};
+	static const char *const called_by_first[] = {"main", NULL};
+
+	return is_named(context, module, svma, first) ||
+	       (callee_module && is_named(context, callee_module, callee_svma, called_by_first));
 }
 
 static enum stack_end end_of_walk(enum walk_end end)
@@ -311,7 +319,7 @@ int resolver_resolve(
 	const struct walk_world world = {
 	        .arch = resolver->folder.arch,
 	        .find = find_place,
-	        .is_first_function = is_first_function,
+	        .is_outermost = is_outermost,
 	        .context = &query,
 	        .max_depth = resolver->max_depth,
 	};

@@ -2,6 +2,7 @@
 #ifndef POST_UNWIND_MODULE_RULES_H
 #define POST_UNWIND_MODULE_RULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ int module_rules_new(const struct unwind_arch *arch, const uint8_t *eh_frame, si
 /* The rule at the code address `svma`: that of the call for a caller (PC - 1), the PC itself for an
  * interrupted frame. *ret_rule belongs to `rules`. enum module_rule_state or -ENOMEM. */
 int module_rules_find(struct module_rules *rules, uint64_t svma, const struct rule **ret_rule);
+
+/* Whether a description starts at exactly that address: a function's first byte. */
+bool module_rules_starts_at(const struct module_rules *rules, uint64_t svma);
 
 /* Descriptions that were left out because they make no sense. */
 uint64_t module_rules_n_bad(const struct module_rules *rules);

@@ -24,7 +24,8 @@ struct look {
 	struct walk_place place;
 	uint64_t address;
 	const struct rule *rule;
-	int state; /* enum module_rule_state */
+	int state;         /* enum module_rule_state */
+	bool never_called; /* the PC is a function's first byte, where no call returns to */
 };
 
 static int add_frame(struct walk *walk, const struct walk_place *place, uint64_t address)
@@ -63,9 +64,9 @@ static bool is_undefined(const struct rule *rule, unsigned reg)
 	return false;
 }
 
-/* A caller is looked up one byte before its return address, which belongs to the call. Only code that was
- * never called is entered at its first byte (makecontext's end, signal trampolines): it is believed where
- * nothing is known of the byte before. */
+/* A caller is looked up one byte before its return address, which belongs to the call. Where nothing is known
+ * of that byte and the address is a function's first one, nothing has called from there: makecontext puts
+ * such addresses on new stacks, and kernels those of signal trampolines. */
 static int look_at_frame(const struct walker *walker, struct look *ret_look)
 {
 	uint64_t pc = walker->registers.values[walker->world->arch->pc];
@@ -78,23 +79,26 @@ static int look_at_frame(const struct walker *walker, struct look *ret_look)
 	if (r < 0 || ret_look->state != MODULE_RULE_NONE)
 		return r;
 	r = look_at(walker, pc, &at);
-	if (r < 0)
+	if (r < 0 || at.state != MODULE_RULE_FOUND ||
+	        !module_rules_starts_at(at.place.rules, pc - at.place.bias))
 		return r;
-	if (at.state == MODULE_RULE_FOUND &&
-	        (at.rule->signal_frame || is_undefined(at.rule, at.rule->return_address)))
-		*ret_look = at;
+	at.never_called = !at.rule->signal_frame;
+	*ret_look = at;
 	return 0;
 }
 
-/* Nothing called the function. */
+/* Nothing called the function, whose frame is the last one added. */
 static bool is_first(const struct walker *walker, const struct look *look)
 {
 	const struct walk_world *world = walker->world;
+	const struct walk *walk = walker->walk;
+	const struct walk_frame *callee = walk->n_frames > 1 ? &walk->frames[walk->n_frames - 2] : NULL;
 
 	if (look->state == MODULE_RULE_FOUND)
-		return is_undefined(look->rule, look->rule->return_address);
+		return look->never_called || is_undefined(look->rule, look->rule->return_address);
 	return look->place.module &&
-	       world->is_first_function(world->context, look->place.module, look->address - look->place.bias);
+	       world->is_outermost(world->context, look->place.module, look->address - look->place.bias,
+	               callee ? callee->module : NULL, callee ? callee->svma : 0);
 }
 
 static enum walk_end end_of_step(const struct walker *walker, enum step_state state)
@@ -107,8 +111,9 @@ static enum walk_end end_of_step(const struct walker *walker, enum step_state st
 		return WALK_BAD_RULE;
 	case STEP_NO_PROGRESS:
 		return WALK_NO_PROGRESS;
-	case STEP_UNREADABLE:
 	case STEP_OTHER_STACK:
+		return WALK_UNREADABLE;
+	case STEP_UNREADABLE:
 		break;
 	}
 	return walker->stack->truncated ? WALK_TRUNCATED : WALK_UNREADABLE;
@@ -182,6 +187,10 @@ static enum step_state leave_frame(struct walker *walker, const struct look *loo
 	struct walk *walk = walker->walk;
 	enum step_state state;
 
+	if (look->never_called) {
+		walk->end = WALK_BASE;
+		return STEP_BASE;
+	}
 	if (look->state == MODULE_RULE_FOUND) {
 		state = step_by_rule(arch, look->rule, &walker->memory, &walker->registers);
 		walk->end = end_of_step(walker, state);

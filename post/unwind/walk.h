@@ -23,9 +23,11 @@ struct walk_world {
 	const struct unwind_arch *arch;
 	/* Says what is at `address`. */
 	struct walk_place (*find)(void *context, uint64_t address);
-	/* Whether the function at `svma` of `module` is one that nothing called, by its name: used only where
-	 * there is no rule to say so. */
-	bool (*is_first_function)(void *context, void *module, uint64_t svma);
+	/* Whether the code at `svma` of `module`, which called that at `callee_svma` of `callee_module`
+	 * (NULL: the frame is the innermost), is the first that ran on its stack, by names: only asked where
+	 * no rule says so. */
+	bool (*is_outermost)(
+	        void *context, void *module, uint64_t svma, void *callee_module, uint64_t callee_svma);
 	void *context;
 	size_t max_depth;
 };

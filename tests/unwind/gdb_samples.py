@@ -6,6 +6,7 @@ Environment: SAMPLES_OUT    the file to write: one JSON object a line
              SAMPLES_MAX    stop the program after that many samples (default 1000)
              SAMPLES_BUDGET bytes of stack to copy (default 1 MiB)
              SAMPLES_AT     the function at whose entry to stop (default malloc)
+             SAMPLES_IF     take only those calls for which this holds, in gdb's words
 
 A sample has pid, tid, time, regs (by DWARF number), sp, bytes (hex), truncated, and the witness: pcs and names
 of gdb's frames, innermost first. A line with maps precedes the samples that it holds for.
@@ -93,13 +94,14 @@ def main():
     gdb.execute("set print thread-events off")
     gdb.execute("set breakpoint pending on")
     gdb.execute("set debuginfod enabled off")
-    for signal in ("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE", "SIGCHLD"):
+    for signal in ("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGSEGV", "SIGPIPE", "SIGCHLD"):
         gdb.execute("handle %s nostop noprint pass" % signal, to_string=True)
     # Stripped programs have no main, and before this one the C library is not there.
     gdb.execute("break __libc_start_main", to_string=True)
     gdb.execute("run", to_string=True)
     gdb.execute("delete")
     breakpoint_ = gdb.Breakpoint("*" + os.environ.get("SAMPLES_AT", "malloc"))
+    breakpoint_.condition = os.environ.get("SAMPLES_IF")
     every = int(os.environ.get("SAMPLES_EVERY", "1"))
     sampler = Sampler()
     while sampler.n_samples < int(os.environ.get("SAMPLES_MAX", "1000")):

@@ -51,7 +51,7 @@ static void set_up(void)
 	put_function(cie, FRAME_24, frame_24, sizeof(frame_24));
 	put_function(cie, FIRST, first, sizeof(first));
 	put_function(cie, BROKEN, broken, sizeof(broken));
-	put_function(cie, CONTEXT, first, sizeof(first));
+	put_function(cie, CONTEXT, NULL, 0);
 	cie = cfi_put_cie_with(&builder, "zRS", &encoding, 1, cfi_usual_program, 5);
 	put_function(cie, SIGNAL, signal, sizeof(signal));
 	cr_assert_eq(
@@ -79,9 +79,11 @@ static struct walk_place find(void *context, uint64_t address)
 	return (struct walk_place){0};
 }
 
-static bool is_first_function(void *context, void *where, uint64_t svma)
+static bool is_outermost(void *context, void *where, uint64_t svma, void *callee, uint64_t callee_svma)
 {
 	(void)context;
+	(void)callee;
+	(void)callee_svma;
 	return where == &bare && svma >= BARE_MAIN - BARE + 0x1000;
 }
 
@@ -101,7 +103,7 @@ static struct walk play(const struct scene *scene)
 	const struct walk_world world = {
 	        .arch = unwind_arch_find("x86_64"),
 	        .find = find,
-	        .is_first_function = is_first_function,
+	        .is_outermost = is_outermost,
 	        .max_depth = scene->max_depth ? scene->max_depth : 100,
 	};
 	struct event_stack stack = {
