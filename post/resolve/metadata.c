@@ -42,6 +42,16 @@ static int add_string(struct loader *loader, struct json_object *value, const ch
 	        (size_t)json_object_get_string_len(value), ret_string);
 }
 
+/* A whole table; counted where there is something else in its place. */
+static struct json_object *find_table(struct loader *loader, const char *name)
+{
+	struct json_object *table = json_member(loader->root, name, json_type_object);
+
+	if (!table && json_object_object_get_ex(loader->root, name, NULL))
+		loader->metadata.n_bad++;
+	return table;
+}
+
 /* Keys become file names below the folder, and must not lead out of it. */
 static bool is_key(const char *key)
 {
@@ -67,10 +77,8 @@ static int add_module(struct loader *loader, const char *key)
 	struct metadata_module module = {0};
 	int r;
 
-	if (!is_key(key)) {
-		metadata->n_bad++;
+	if (!is_key(key))
 		return 0;
-	}
 	r = GROW_BY_ONE(metadata->modules, loader->n_modules_allocated, metadata->n_modules);
 	if (r == 0)
 		r = texts_add(loader->texts, key, strlen(key), &module.key);
@@ -111,7 +119,8 @@ static struct metadata_process *find_process(struct metadata *metadata, const ch
 	return bsearch(&wanted, metadata->processes, metadata->n_processes, sizeof(wanted), compare_pids);
 }
 
-/* Every module has a path: those of path_key_to_path are all there are. */
+/* Every module has a path: those of path_key_to_path are all there are. Entries that make no sense are
+ * counted by load_texts. */
 static int load_modules(struct loader *loader)
 {
 	struct json_object *table = json_member(loader->root, "path_key_to_path", json_type_object);
@@ -144,7 +153,7 @@ static int load_modules(struct loader *loader)
 /* Fills one text of each module from a table key → text. */
 static int load_texts(struct loader *loader, const char *name, size_t member)
 {
-	struct json_object *table = json_member(loader->root, name, json_type_object);
+	struct json_object *table = find_table(loader, name);
 
 	if (!table)
 		return 0;
@@ -216,7 +225,7 @@ static int load_lines(struct loader *loader, struct json_object *infos, struct m
 
 static int load_debug_info(struct loader *loader)
 {
-	struct json_object *table = json_member(loader->root, "debug_info", json_type_object);
+	struct json_object *table = find_table(loader, "debug_info");
 
 	if (!table)
 		return 0;
@@ -242,6 +251,7 @@ static int load_debug_info(struct loader *loader)
 	return 0;
 }
 
+/* What is no pid is counted where the table is loaded. */
 static int collect_pids(struct loader *loader, const char *name)
 {
 	struct json_object *table = json_member(loader->root, name, json_type_object);
@@ -255,10 +265,8 @@ static int collect_pids(struct loader *loader, const char *name)
 		int r;
 
 		(void)value;
-		if (!parse_pid(key, &process.pid)) {
-			metadata->n_bad++;
+		if (!parse_pid(key, &process.pid))
 			continue;
-		}
 		r = GROW_BY_ONE(metadata->processes, loader->n_processes_allocated, metadata->n_processes);
 		if (r < 0)
 			return r;
@@ -328,7 +336,7 @@ static int load_process_placements(struct loader *loader, const struct placement
 
 static int load_placements(struct loader *loader, const struct placement_table *table)
 {
-	struct json_object *object = json_member(loader->root, table->name, json_type_object);
+	struct json_object *object = find_table(loader, table->name);
 
 	if (!object)
 		return 0;
@@ -374,7 +382,7 @@ static int load_process_ignored(
 
 static int load_ignored(struct loader *loader)
 {
-	struct json_object *object = json_member(loader->root, "ignored_modules_by_pid", json_type_object);
+	struct json_object *object = find_table(loader, "ignored_modules_by_pid");
 
 	if (!object)
 		return 0;
