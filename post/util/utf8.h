@@ -1,0 +1,16 @@
+/* utf8.h: text of unknown origin, one character at a time. */
+#ifndef POST_UTIL_UTF8_H
+#define POST_UTIL_UTF8_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The character at *text (not the terminating NUL), which moves behind it. Bytes that are no UTF-8 (RFC 3629)
+ * come one at a time: *ret_valid is false and the result is the byte. */
+uint32_t utf8_next(const char **text, bool *ret_valid);
+
+/* Whether a terminal might act on the character instead of showing it: control characters, and those that
+ * change the direction of what follows. */
+bool utf8_is_control(uint32_t character);
+
+#endif
