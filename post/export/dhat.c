@@ -33,9 +33,9 @@ static int write_frame(struct json_writer *json, const struct profile *profile, 
 
 	if (frame->made_up)
 		n = asprintf(&text, "%s", name);
-	else if (frame->file != TEXTS_EMPTY)
+	else if (frame->file != STRING_EMPTY)
 		n = asprintf(&text, "0x%" PRIX64 ": %s (%s:%" PRIu32 ")", frame->svma, name,
-		        last_component(texts_get(profile->strings, frame->file)), frame->line);
+		        last_component(string_pool_get(profile->strings, frame->file)), frame->line);
 	else if (*module)
 		n = asprintf(&text, "0x%" PRIX64 ": %s (in %s)", frame->svma, name, module);
 	else

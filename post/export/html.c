@@ -109,7 +109,7 @@ static void write_columns(struct json_writer *json, const struct tree *tree, siz
 
 /* What the labels of the tree mean: keys of `stacks`, or strings where it is NULL. */
 static int write_names(struct json_writer *json, const struct tree *tree, const struct stacks *stacks,
-        const struct texts *strings)
+        const struct string_pool *strings)
 {
 	static const char *const titles[] = {"names", "modules"};
 	struct names names = {0};
@@ -132,7 +132,7 @@ static int write_names(struct json_writer *json, const struct tree *tree, const 
 	json_key(json, "strings");
 	json_array_begin(json);
 	for (size_t i = 0; i < names.n; i++)
-		json_string(json, texts_get(strings, names.strings[i]));
+		json_string(json, string_pool_get(strings, names.strings[i]));
 	json_array_end(json);
 	map64_deinit(&names.index_by_string);
 	free(names.strings);
@@ -141,7 +141,7 @@ static int write_names(struct json_writer *json, const struct tree *tree, const 
 
 /* Prunes, and says so. */
 static int write_nodes(struct json_writer *json, struct tree *tree, size_t n_columns, size_t max_nodes,
-        const struct stacks *stacks, const struct texts *strings)
+        const struct stacks *stacks, const struct string_pool *strings)
 {
 	size_t n_all = tree_n_nodes(tree);
 	double share;

@@ -22,11 +22,11 @@ struct pprof {
 	const struct profile *profile;
 	const struct export_options *options;
 	struct gzip *gzip;
-	struct texts *strings;  /* the string table */
-	struct map64 functions; /* key << 32 | file → id */
-	struct map64 mappings;  /* module → id */
-	struct map64 locations; /* first frame << 32 | last frame → id */
-	uint64_t *ids;          /* the locations of one stack */
+	struct string_pool *strings; /* the string table */
+	struct map64 functions;      /* key << 32 | file → id */
+	struct map64 mappings;       /* module → id */
+	struct map64 locations;      /* first frame << 32 | last frame → id */
+	uint64_t *ids;               /* the locations of one stack */
 	size_t n_ids_allocated;
 	uint8_t *packed;
 	size_t n_packed_allocated;
@@ -61,7 +61,7 @@ static int add_text(struct pprof *pprof, const char *text, int64_t *ret_index)
 		to = valid ? mempcpy(to, start, (size_t)(text - start)) : mempcpy(to, "\xef\xbf\xbd", 3);
 	}
 	*to = '\0';
-	error = texts_add(pprof->strings, clean, &index);
+	error = string_pool_add(pprof->strings, clean, &index);
 	if (!error)
 		*ret_index = index;
 	return error;
@@ -86,10 +86,11 @@ static int find_function(struct pprof *pprof, const struct stack_frame *frame, u
 	if (!error)
 		error = add_text(pprof, name, &function.name);
 	if (!error)
-		error = add_text(pprof, frame->symbol ? texts_get(profile->strings, frame->symbol) : name,
+		error = add_text(pprof,
+		        frame->symbol ? string_pool_get(profile->strings, frame->symbol) : name,
 		        &function.system_name);
 	if (!error)
-		error = add_text(pprof, texts_get(profile->strings, frame->file), &function.filename);
+		error = add_text(pprof, string_pool_get(profile->strings, frame->file), &function.filename);
 	part.n_function = 1;
 	part.function = functions;
 	return error < 0 ? error : put(pprof, &part);
@@ -206,15 +207,15 @@ static int put_mapping(struct pprof *pprof, const struct module_facts *facts)
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
 	Pprof__Mapping *mappings[] = {&mapping};
 	Pprof__Profile part = PPROF__PROFILE__INIT;
-	const struct texts *strings = pprof->profile->strings;
+	const struct string_pool *strings = pprof->profile->strings;
 	int error;
 
 	mapping.id = pprof->mappings.n_used + 1;
 	error = map64_add(&pprof->mappings, facts->module, (uint32_t)mapping.id);
 	if (!error)
-		error = add_text(pprof, texts_get(strings, facts->module), &mapping.filename);
+		error = add_text(pprof, string_pool_get(strings, facts->module), &mapping.filename);
 	if (!error)
-		error = add_text(pprof, texts_get(strings, facts->build_id), &mapping.build_id);
+		error = add_text(pprof, string_pool_get(strings, facts->build_id), &mapping.build_id);
 	/* Addresses are the file's own, so that nothing needs to be added or subtracted. */
 	mapping.memory_limit = facts->limit;
 	mapping.has_functions = true; /* or pprof would go and look for the file */
@@ -232,7 +233,7 @@ static void note_frame(
 		facts->build_id = frame->build_id;
 	if (frame->svma >= facts->limit)
 		facts->limit = frame->svma + 1;
-	facts->has_files |= frame->file != TEXTS_EMPTY;
+	facts->has_files |= frame->file != STRING_EMPTY;
 	facts->has_inlined |= frame->inlined;
 	facts->has_main |= strcmp(stacks_name(profile->stacks, frame->key), "main") == 0;
 }
@@ -251,7 +252,7 @@ static int put_mappings(struct pprof *pprof)
 	for (uint32_t i = 0; i < stacks_n_frames(profile->stacks) && !error; i++) {
 		frame = stacks_frame(profile->stacks, i);
 		module = stacks_key(profile->stacks, frame->key)->module;
-		if (module == TEXTS_EMPTY)
+		if (module == STRING_EMPTY)
 			continue;
 		index = map64_find(&by_module, module);
 		if (index == MAP64_NONE) {
@@ -322,9 +323,9 @@ static int put_strings(struct pprof *pprof)
 
 	part.n_string_table = 1;
 	part.string_table = &text;
-	for (uint32_t i = 0; i < texts_count(pprof->strings) && !error; i++) {
-		text.data = (uint8_t *)(uintptr_t)texts_get(pprof->strings, i);
-		text.len = strlen(texts_get(pprof->strings, i));
+	for (uint32_t i = 0; i < string_pool_count(pprof->strings) && !error; i++) {
+		text.data = (uint8_t *)(uintptr_t)string_pool_get(pprof->strings, i);
+		text.len = strlen(string_pool_get(pprof->strings, i));
 		error = put(pprof, &part);
 	}
 	return error;
@@ -353,11 +354,11 @@ int export_pprof(const struct profile *profile, const struct export_options *opt
 	int error = gzip_new(out, &pprof.gzip);
 
 	if (!error)
-		error = texts_new(&pprof.strings);
+		error = string_pool_new(&pprof.strings);
 	if (!error)
 		error = put_all(&pprof);
 	gzip_free(pprof.gzip);
-	texts_free(pprof.strings);
+	string_pool_free(pprof.strings);
 	map64_deinit(&pprof.functions);
 	map64_deinit(&pprof.mappings);
 	map64_deinit(&pprof.locations);

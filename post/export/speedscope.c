@@ -21,7 +21,7 @@ static int write_frames(struct json_writer *json, const struct profile *profile)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < stacks_n_frames(profile->stacks); i++) {
 		frame = stacks_frame(profile->stacks, i);
-		if (frame->file != TEXTS_EMPTY)
+		if (frame->file != STRING_EMPTY)
 			files[frame->key] = frame->file;
 	}
 	json_key(json, "shared");
@@ -29,7 +29,7 @@ static int write_frames(struct json_writer *json, const struct profile *profile)
 	json_key(json, "frames");
 	json_array_begin(json);
 	for (uint32_t key = 0; key < n_keys; key++) {
-		file = files[key] ? texts_get(profile->strings, files[key])
+		file = files[key] ? string_pool_get(profile->strings, files[key])
 		                  : stacks_module(profile->stacks, key);
 		json_object_begin(json);
 		json_member_string(json, "name", stacks_name(profile->stacks, key));

@@ -17,7 +17,7 @@
 struct run {
 	const struct options *options;
 	struct progress progress;
-	struct texts *strings;
+	struct string_pool *strings;
 	struct profile *profiles[2];
 	struct gate_result *results;
 };
@@ -253,7 +253,7 @@ int command_run(const struct options *options)
 	int status = STATUS_OK, partial = STATUS_OK;
 
 	progress_init(&run.progress, options->quiet);
-	if (texts_new(&run.strings) < 0)
+	if (string_pool_new(&run.strings) < 0)
 		return STATUS_INTERNAL;
 	for (size_t i = 0; i < 2 && options->profiles[i] && status == STATUS_OK; i++)
 		status = load(&run, options->profiles[i], &run.profiles[i]);
@@ -265,6 +265,6 @@ int command_run(const struct options *options)
 	free(run.results);
 	for (size_t i = 0; i < 2; i++)
 		profile_free(run.profiles[i]);
-	texts_free(run.strings);
+	string_pool_free(run.strings);
 	return status == STATUS_OK ? partial : status;
 }

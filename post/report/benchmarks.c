@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "artifact/cursor.h"
-#include "report/texts.h"
+#include "report/string_pool.h"
 #include "util/cleanup.h"
 #include "util/file.h"
 #include "util/grow.h"
@@ -38,7 +38,7 @@ struct parser {
 	struct markers samples, rounds;
 	struct named_time *times;
 	size_t n_times, n_times_allocated;
-	struct texts *uris;
+	struct string_pool *uris;
 	struct map64 index_by_uri; /* of `uris` → of `benchmarks` */
 };
 
@@ -100,7 +100,7 @@ static int add_benchmark(struct parser *parser, struct text text, uint32_t *ret_
 
 	if (!uri)
 		return -ENOMEM;
-	error = texts_add(parser->uris, uri, &id);
+	error = string_pool_add(parser->uris, uri, &id);
 	if (error < 0)
 		return error;
 	*ret_index = map64_find(&parser->index_by_uri, id);
@@ -256,7 +256,7 @@ static int read_root(struct parser *parser)
 
 static int parse(struct parser *parser)
 {
-	int error = texts_new(&parser->uris);
+	int error = string_pool_new(&parser->uris);
 
 	if (error < 0)
 		return error;
@@ -275,7 +275,7 @@ int benchmarks_parse(const void *data, size_t n, struct benchmarks *ret_benchmar
 	free(parser.samples.markers);
 	free(parser.rounds.markers);
 	free(parser.times);
-	texts_free(parser.uris);
+	string_pool_free(parser.uris);
 	map64_deinit(&parser.index_by_uri);
 	if (error < 0)
 		benchmarks_deinit(&parser.benchmarks);

@@ -22,7 +22,7 @@ struct coverage {
 /* Stacks that ended early at one place. */
 struct coverage_stop {
 	enum stack_end end;
-	uint32_t module; /* string; TEXTS_EMPTY: outside any file */
+	uint32_t module; /* string; STRING_EMPTY: outside any file */
 	uint64_t n_allocations;
 	uint64_t n_stacks;
 	uint64_t address; /* of one of them */

@@ -148,7 +148,7 @@ uint32_t diff_frame_string(const struct diff *diff, const struct diff_path *path
 
 const char *diff_frame_name(const struct diff *diff, const struct diff_path *path, uint32_t index)
 {
-	return texts_get(diff->new->strings, diff_frame_string(diff, path, index));
+	return string_pool_get(diff->new->strings, diff_frame_string(diff, path, index));
 }
 
 struct ranked {

@@ -391,7 +391,7 @@ static int load_all(struct load *load)
 	return error < 0 ? error : read_artifact(load);
 }
 
-int profile_load(const char *path, const struct profile_options *options, struct texts *strings,
+int profile_load(const char *path, const struct profile_options *options, struct string_pool *strings,
         struct profile **ret_profile)
 {
 	CLEANUP_CLOSE int profile_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -30,7 +30,7 @@ struct benchmark_sums {
 
 struct profile {
 	char *path;
-	struct texts *strings; /* borrowed */
+	struct string_pool *strings; /* borrowed */
 	struct stacks *stacks;
 	struct heap_paths *heap;
 	struct facts facts;
@@ -57,7 +57,7 @@ struct profile {
  * problem of the profile, as long as there is an artifact. 0 or a negative errno: -ENOENT and others from
  * opening the folder, -ENODATA where it holds no artifact, -ENOKEY for an unknown benchmark, -ENOMEM, -E2BIG.
  */
-int profile_load(const char *path, const struct profile_options *options, struct texts *strings,
+int profile_load(const char *path, const struct profile_options *options, struct string_pool *strings,
         struct profile **ret_profile);
 
 /* NULL-safe; returns NULL. */

@@ -98,7 +98,7 @@ const char *rank_path_line(const struct profile *profile, uint32_t path, uint32_
 	uint32_t line;
 
 	first = stacks_frame(profile->stacks, stacks_frames(profile->stacks, row->stack)[index]);
-	if (first->file == TEXTS_EMPTY)
+	if (first->file == STRING_EMPTY)
 		return NULL;
 	for (line = first->line; stack != STACKS_NONE; stack = stacks_row(profile->stacks, stack)->sibling) {
 		frame = stacks_frame(profile->stacks, stacks_frames(profile->stacks, stack)[index]);
@@ -106,5 +106,5 @@ const char *rank_path_line(const struct profile *profile, uint32_t path, uint32_
 			line = 0;
 	}
 	*ret_line = line;
-	return texts_get(profile->strings, first->file);
+	return string_pool_get(profile->strings, first->file);
 }

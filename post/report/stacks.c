@@ -30,7 +30,7 @@ struct path_entry {
 };
 
 struct stacks {
-	struct texts *strings;
+	struct string_pool *strings;
 	bool fold;
 	struct stack_key *keys;
 	size_t n_keys, n_keys_allocated;
@@ -47,7 +47,7 @@ struct stacks {
 	struct map64 key_map, frame_map, stack_map, path_map;
 };
 
-int stacks_new(struct texts *strings, bool fold, struct stacks **ret_stacks)
+int stacks_new(struct string_pool *strings, bool fold, struct stacks **ret_stacks)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -154,10 +154,10 @@ static int push_made_up(struct stacks *stacks, const char *text, const char *mod
 	uint32_t name, module_id;
 	int error;
 
-	error = texts_add(stacks->strings, text, &name);
+	error = string_pool_add(stacks->strings, text, &name);
 	if (error < 0)
 		return error;
-	error = texts_add(stacks->strings, module, &module_id);
+	error = string_pool_add(stacks->strings, module, &module_id);
 	if (error < 0)
 		return error;
 	error = add_key(stacks, name, module_id, &frame.key);
@@ -176,13 +176,13 @@ static int name_frame(struct stacks *stacks, const struct frame *from, uint32_t 
 	char text[320];
 
 	if (from->function && *from->function)
-		return texts_add(stacks->strings, from->function, ret_name);
+		return string_pool_add(stacks->strings, from->function, ret_name);
 	if (from->symbol && *from->symbol)
-		return texts_add(stacks->strings, from->symbol, ret_name);
+		return string_pool_add(stacks->strings, from->symbol, ret_name);
 	if (!from->module)
-		return texts_add(stacks->strings, "[code outside any file]", ret_name);
+		return string_pool_add(stacks->strings, "[code outside any file]", ret_name);
 	snprintf(text, sizeof(text), "%.255s+0x%" PRIx64, last_component(from->module), from->svma);
-	return texts_add(stacks->strings, text, ret_name);
+	return string_pool_add(stacks->strings, text, ret_name);
 }
 
 static int push_resolved(struct stacks *stacks, const struct frame *from)
@@ -195,16 +195,16 @@ static int push_resolved(struct stacks *stacks, const struct frame *from)
 	error = name_frame(stacks, from, &name);
 	if (error < 0)
 		return error;
-	error = texts_add(stacks->strings, from->module, &module);
+	error = string_pool_add(stacks->strings, from->module, &module);
 	if (error < 0)
 		return error;
-	error = texts_add(stacks->strings, from->symbol, &frame.symbol);
+	error = string_pool_add(stacks->strings, from->symbol, &frame.symbol);
 	if (error < 0)
 		return error;
-	error = texts_add(stacks->strings, from->file, &frame.file);
+	error = string_pool_add(stacks->strings, from->file, &frame.file);
 	if (error < 0)
 		return error;
-	error = texts_add(stacks->strings, from->build_id, &frame.build_id);
+	error = string_pool_add(stacks->strings, from->build_id, &frame.build_id);
 	if (error < 0)
 		return error;
 	error = add_key(stacks, name, module, &frame.key);
@@ -365,7 +365,7 @@ int stacks_add(struct stacks *stacks, const struct resolved_stack *resolved, uin
 	}
 	if (resolved->end != STACK_END_BASE) {
 		row.stopped_at = resolved->stopped_at;
-		error = texts_add(stacks->strings, resolved->stopped_module, &row.stopped_module);
+		error = string_pool_add(stacks->strings, resolved->stopped_module, &row.stopped_module);
 		if (error < 0)
 			return error;
 	}
@@ -426,17 +426,17 @@ const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack)
 	return &stacks->ids[stacks->stacks[stack].public.first];
 }
 
-const struct texts *stacks_texts(const struct stacks *stacks)
+const struct string_pool *stacks_texts(const struct stacks *stacks)
 {
 	return stacks->strings;
 }
 
 const char *stacks_name(const struct stacks *stacks, uint32_t key)
 {
-	return texts_get(stacks->strings, stacks->keys[key].name);
+	return string_pool_get(stacks->strings, stacks->keys[key].name);
 }
 
 const char *stacks_module(const struct stacks *stacks, uint32_t key)
 {
-	return texts_get(stacks->strings, stacks->keys[key].module);
+	return string_pool_get(stacks->strings, stacks->keys[key].module);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/texts.h"
+#include "report/string_pool.h"
 #include "resolve/resolver.h"
 
 struct stacks;
@@ -55,7 +55,7 @@ struct stack_path {
 
 /* `strings` is borrowed. With `fold`, each run of frames in ranges that a report may fold away becomes one
  * frame named after its module. 0 or -ENOMEM. */
-int stacks_new(struct texts *strings, bool fold, struct stacks **ret_stacks);
+int stacks_new(struct string_pool *strings, bool fold, struct stacks **ret_stacks);
 
 /* Adds a stack, or finds it. A stack that does not reach the first frame gets an outermost frame that says
  * why. 0, -ENOMEM or -E2BIG. */
@@ -77,7 +77,7 @@ const struct stack_key *stacks_key(const struct stacks *stacks, uint32_t key);
 const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack);
 
 /* The strings that were given to stacks_new. */
-const struct texts *stacks_texts(const struct stacks *stacks);
+const struct string_pool *stacks_texts(const struct stacks *stacks);
 
 /* The text of a key's name, and of its module: "" where there is none. */
 const char *stacks_name(const struct stacks *stacks, uint32_t key);

@@ -53,7 +53,7 @@ static int write_stops(const struct profile *profile, uint64_t all, const struct
 		return error;
 	text_printf(text, STYLE_HEADING, "\nWhere stacks end early\n");
 	for (size_t i = 0; i < n; i++) {
-		module = texts_get(profile->strings, stops[i].module);
+		module = string_pool_get(profile->strings, stops[i].module);
 		fprintf(text->out, "  %14s  %8s  ", number_count(a, stops[i].n_allocations),
 		        number_percent(b, stops[i].n_allocations, all));
 		text_put(text, STYLE_PLAIN, *module ? module : "[code outside any file]");
@@ -86,7 +86,7 @@ static int write_unnamed(const struct profile *profile, uint64_t all, const stru
 		return error;
 	text_printf(text, STYLE_HEADING, "\nFrames without a name\n");
 	for (size_t i = 0; i < n; i++) {
-		module = texts_get(profile->strings, modules[i].module);
+		module = string_pool_get(profile->strings, modules[i].module);
 		fprintf(text->out, "  %14s  %8s  ", number_count(a, modules[i].n_allocations),
 		        number_percent(b, modules[i].n_allocations, all));
 		text_put(text, STYLE_PLAIN, *module ? module : "[code outside any file]");
@@ -152,7 +152,7 @@ static int json_stops(struct json_writer *json, const struct profile *profile)
 	for (size_t i = 0; i < n; i++) {
 		json_object_begin(json);
 		json_member_string(json, "reason", stack_end_text(stops[i].end));
-		json_member_string(json, "module", texts_get(profile->strings, stops[i].module));
+		json_member_string(json, "module", string_pool_get(profile->strings, stops[i].module));
 		json_member_uint(json, "allocations", stops[i].n_allocations);
 		json_member_uint(json, "stacks", stops[i].n_stacks);
 		json_member_uint(json, "address", stops[i].address);
@@ -174,7 +174,7 @@ static int json_unnamed(struct json_writer *json, const struct profile *profile)
 	json_key(json, "unnamed");
 	json_array_begin(json);
 	for (size_t i = 0; i < n; i++) {
-		module = texts_get(profile->strings, modules[i].module);
+		module = string_pool_get(profile->strings, modules[i].module);
 		json_object_begin(json);
 		json_member_string(json, "module", module);
 		json_member_string(json, "reason", find_reason(profile, module));

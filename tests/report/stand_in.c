@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/texts.h"
+#include "report/string_pool.h"
 #include "util/cleanup.h"
 
 struct resolver {
-	struct texts *texts;
+	struct string_pool *texts;
 	size_t max_depth;
 };
 
@@ -38,7 +38,7 @@ int resolver_new(int profile_fd, const struct log_sink *log, struct resolver **r
 	if (fd < 0)
 		return -errno;
 	resolver = calloc(1, sizeof(*resolver));
-	if (!resolver || texts_new(&resolver->texts) < 0) {
+	if (!resolver || string_pool_new(&resolver->texts) < 0) {
 		free(resolver);
 		return -ENOMEM;
 	}
@@ -56,9 +56,9 @@ static const char *intern(struct resolver *resolver, const char *text)
 {
 	uint32_t id;
 
-	if (!text || !*text || texts_add(resolver->texts, text, &id) < 0)
+	if (!text || !*text || string_pool_add(resolver->texts, text, &id) < 0)
 		return NULL;
-	return texts_get(resolver->texts, id);
+	return string_pool_get(resolver->texts, id);
 }
 
 static struct frame parse_frame(struct resolver *resolver, char *line)
@@ -117,7 +117,7 @@ struct resolver *resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return NULL;
-	texts_free(resolver->texts);
+	string_pool_free(resolver->texts);
 	free(resolver);
 	return NULL;
 }

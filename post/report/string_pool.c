@@ -1,5 +1,5 @@
-/* texts.c: interned strings in blocks that never move. */
-#include "report/texts.h"
+/* string_pool.c: interned strings in blocks that never move. */
+#include "report/string_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct entry {
 	uint64_t hash;
 };
 
-struct texts {
+struct string_pool {
 	struct block *blocks;
 	struct entry *entries;
 	size_t n_entries, n_allocated;
@@ -39,7 +39,7 @@ static uint64_t hash_text(const char *text)
 	return hash ^ hash >> 32;
 }
 
-static size_t find_slot(const struct texts *strings, const char *text, uint64_t hash)
+static size_t find_slot(const struct string_pool *strings, const char *text, uint64_t hash)
 {
 	size_t slot = hash & (strings->n_slots - 1);
 	const struct entry *entry;
@@ -52,7 +52,7 @@ static size_t find_slot(const struct texts *strings, const char *text, uint64_t 
 	return slot;
 }
 
-static int grow_slots(struct texts *strings)
+static int grow_slots(struct string_pool *strings)
 {
 	size_t n_slots = strings->n_slots ? strings->n_slots * 2 : MIN_SLOTS;
 	uint32_t *slots = calloc(n_slots, sizeof(*slots));
@@ -72,7 +72,7 @@ static int grow_slots(struct texts *strings)
 	return 0;
 }
 
-static const char *copy_text(struct texts *strings, const char *text)
+static const char *copy_text(struct string_pool *strings, const char *text)
 {
 	size_t n = strlen(text) + 1;
 	struct block *block = strings->blocks;
@@ -92,7 +92,7 @@ static const char *copy_text(struct texts *strings, const char *text)
 	return copy;
 }
 
-int texts_add(struct texts *strings, const char *text, uint32_t *ret_id)
+int string_pool_add(struct string_pool *strings, const char *text, uint32_t *ret_id)
 {
 	uint64_t hash = hash_text(text ? text : "");
 	const char *copy;
@@ -125,32 +125,32 @@ int texts_add(struct texts *strings, const char *text, uint32_t *ret_id)
 	return 0;
 }
 
-int texts_new(struct texts **ret_strings)
+int string_pool_new(struct string_pool **ret_strings)
 {
-	struct texts *strings = calloc(1, sizeof(*strings));
+	struct string_pool *strings = calloc(1, sizeof(*strings));
 	uint32_t empty;
 
 	if (!strings)
 		return -ENOMEM;
-	if (texts_add(strings, "", &empty) < 0) {
-		texts_free(strings);
+	if (string_pool_add(strings, "", &empty) < 0) {
+		string_pool_free(strings);
 		return -ENOMEM;
 	}
 	*ret_strings = strings;
 	return 0;
 }
 
-const char *texts_get(const struct texts *strings, uint32_t id)
+const char *string_pool_get(const struct string_pool *strings, uint32_t id)
 {
 	return strings->entries[id].text;
 }
 
-size_t texts_count(const struct texts *strings)
+size_t string_pool_count(const struct string_pool *strings)
 {
 	return strings->n_entries;
 }
 
-struct texts *texts_free(struct texts *strings)
+struct string_pool *string_pool_free(struct string_pool *strings)
 {
 	struct block *next;
 
