@@ -426,7 +426,7 @@ const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack)
 	return &stacks->ids[stacks->stacks[stack].public.first];
 }
 
-const struct string_pool *stacks_texts(const struct stacks *stacks)
+const struct string_pool *stacks_strings(const struct stacks *stacks)
 {
 	return stacks->strings;
 }

@@ -77,7 +77,7 @@ const struct stack_key *stacks_key(const struct stacks *stacks, uint32_t key);
 const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack);
 
 /* The strings that were given to stacks_new. */
-const struct string_pool *stacks_texts(const struct stacks *stacks);
+const struct string_pool *stacks_strings(const struct stacks *stacks);
 
 /* The text of a key's name, and of its module: "" where there is none. */
 const char *stacks_name(const struct stacks *stacks, uint32_t key);

@@ -133,7 +133,7 @@
 	}
 	function drawFrame(i, x, w, y) {
 		const lit = matching && matching[i];
-		ink.globalAlpha = i !== zoom && isAbove(i) ? 0.55 : matching && !lit ? 0.4 : 1;
+		ink.globalAlpha = i !== zoom && isAbove(i) ? 0.55 : matching && !lit ? 0.45 : 1;
 		ink.fillStyle = lit ? "#d36bd0" : colourOf(i);
 		ink.fillRect(x, y, Math.max(w - (w > 3 ? 1 : 0), MIN_WIDTH), ROW - 1);
 		if (i === hover) {
