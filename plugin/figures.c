@@ -23,7 +23,7 @@ size_t figures_lost(const struct programs *programs, const struct artifact_write
 		if (lost_names[i])
 			ret_lost[n++] = (struct dump_lost){lost_names[i], programs_lost(programs, i)};
 	ret_lost[n++] = (struct dump_lost){"artifact_unwritten", writer ? artifact_writer_n_lost(writer) : 0};
-	ret_lost[n++] = (struct dump_lost){"records_malformed", counts->n_malformed};
+	ret_lost[n++] = (struct dump_lost){"events_unencoded", counts->n_unencoded};
 	return n;
 }
 
@@ -100,6 +100,10 @@ static void add_final(struct list *list, const struct figures_source *source)
 		RUNNER_UNIT_COUNT, 0);
 	add(list, "stacks_by_code_pointers", "stacks identified by code pointers",
 		programs_note(source->programs, NOTE_BY_CODE), RUNNER_UNIT_COUNT, 0);
+	add(list, "producer_waits", "waits for the recorder", programs_note(source->programs, NOTE_WAITS),
+		RUNNER_UNIT_COUNT, 0);
+	add(list, "producer_waited", "time waited for the recorder", programs_note(source->programs, NOTE_WAITED),
+		RUNNER_UNIT_NANOSECONDS, 0);
 	add(list, "unwind_rules_bytes", "unwind rules in the kernel", programs_rules_bytes(source->programs),
 		RUNNER_UNIT_BYTES, 0);
 	add(list, "stacks_by_raw_bytes", "stacks identified by raw bytes",
