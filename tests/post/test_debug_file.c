@@ -68,7 +68,7 @@ static bool finds(const struct place *place)
 	int r = debug_file_find(&place->module, place->path, place->debug_folder, &file);
 
 	cr_assert(r == 0 || r == -ENOENT);
-	cr_assert(r < 0 || dwarf_lines_are_in(file.elf));
+	cr_assert(r < 0 || dwarf_image_is_in(file.elf));
 	debug_file_deinit(&file);
 	debug_file_deinit(&file);
 	return r == 0;

@@ -13,21 +13,32 @@
 
 #define N_FRAMES 20
 
-static struct inlines *collect(const char *name, const char *debug_name)
+static int collect_with(const char *name, const char *debug_name, bool (*interrupted)(void *context),
+        void *context, struct inlines **ret_inlines)
 {
-	struct module_elf module, debug;
+	struct module_elf module;
+	struct dwarf_image image;
 	const char *reason = NULL;
-	struct inlines *inlines;
-	int fd = open_fixture(name), debug_fd = open_fixture(debug_name);
+	int fd = open_fixture(name), debug_fd = open_fixture(debug_name), r;
 
 	cr_assert_eq(module_elf_init(&module, fd, &reason), 0);
-	cr_assert_eq(module_elf_init(&debug, debug_fd, &reason), 0);
-	cr_assert_eq(dwarf_lines_collect(debug.elf, &module, NULL, NULL, &inlines, &reason), 0, "%s: %s",
-	        name, reason);
+	r = dwarf_image_init(&image, debug_fd, "/nowhere", &reason);
+	if (r >= 0) {
+		r = dwarf_lines_collect(&image, &module, interrupted, context, ret_inlines, &reason);
+		dwarf_image_deinit(&image);
+	}
+	cr_assert_not_null(reason);
 	module_elf_deinit(&module);
-	module_elf_deinit(&debug);
 	close(fd);
 	close(debug_fd);
+	return r;
+}
+
+static struct inlines *collect(const char *name, const char *debug_name)
+{
+	struct inlines *inlines = NULL;
+
+	cr_assert_eq(collect_with(name, debug_name, NULL, NULL, &inlines), 0, "%s", name);
 	return inlines;
 }
 
@@ -180,17 +191,10 @@ Test(dwarf_lines, outermost_line)
 
 Test(dwarf_lines, none)
 {
-	struct module_elf module;
-	const char *reason = NULL;
 	struct inlines *inlines;
-	int fd = open_fixture("none");
 
-	cr_assert_eq(module_elf_init(&module, fd, &reason), 0);
-	cr_assert(!dwarf_lines_are_in(module.elf));
-	cr_assert_eq(dwarf_lines_collect(module.elf, &module, NULL, NULL, &inlines, &reason), -ENOENT);
-	cr_assert_not_null(reason);
-	module_elf_deinit(&module);
-	close(fd);
+	cr_assert_eq(collect_with("none", "none", NULL, NULL, &inlines), -ENOENT);
+	cr_assert_eq(collect_with("none", "made", NULL, NULL, &inlines), -EBADMSG);
 }
 
 static bool interrupted(void *context)
@@ -200,15 +204,9 @@ static bool interrupted(void *context)
 
 Test(dwarf_lines, interrupted)
 {
-	struct module_elf module;
-	const char *reason = NULL;
 	struct inlines *inlines;
-	int fd = open_fixture("pie"), n_asked = 0;
+	int n_asked = 0;
 
-	cr_assert_eq(module_elf_init(&module, fd, &reason), 0);
-	cr_assert_eq(
-	        dwarf_lines_collect(module.elf, &module, interrupted, &n_asked, &inlines, &reason), -EINTR);
+	cr_assert_eq(collect_with("pie", "pie", interrupted, &n_asked, &inlines), -EINTR);
 	cr_assert_eq(n_asked, 1);
-	module_elf_deinit(&module);
-	close(fd);
 }
