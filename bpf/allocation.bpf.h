@@ -2,6 +2,7 @@
 #ifndef BPF_ALLOCATION_BPF_H
 #define BPF_ALLOCATION_BPF_H
 
+#include "pressure.bpf.h"
 #include "stack.bpf.h"
 
 /* Where the kernel's return trampoline is in this process, or 0 while it has none. */
@@ -38,10 +39,14 @@ static __always_inline int pending_is_open(const struct pending *pending, u64 sp
 
 /* Drops the entries that are over; returns whether one is open on the stack that ends at `end`. Entries on other
  * stacks (a handler on an alternate stack, a fiber) stay open and mute nothing. */
-static __noinline int settle_pending(struct thread *thread, u64 sp, u64 end)
+__noinline int settle_pending(u64 sp, u64 end)
 {
+	struct thread *thread = current_thread();
 	u64 trampoline = trampoline_address();
 	int nested = 0;
+
+	if (!thread)
+		return 0;
 
 	for (int i = MAX_PENDING - 1; i >= 0; i--) {
 		struct pending *pending = &thread->pending[i];
@@ -84,6 +89,7 @@ static __always_inline void pending_fill(struct pending *pending, const struct p
 		pending->result = regs_argument(regs, COOKIE_RESULT(cookie));
 }
 
+/* Opens an entry. 1: its return is of no interest. */
 static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cookie)
 {
 	struct thread *thread = current_thread();
@@ -92,20 +98,21 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	u64 sp = REGS_SP(regs), end, now;
 
 	if (!thread)
-		return 0;
+		return 1;
 	process = process_of(thread);
 	if (!process)
-		return 0;
+		return 1;
 	thread->free_pointer = 0;
 	end = stack_end(thread, sp);
-	if (thread->n_pending && settle_pending(thread, sp, end)) {
+	if (thread->n_pending && settle_pending(sp, end)) {
 		count_note(NOTE_MUTED);
-		return 0;
+		return 1;
 	}
 	if (thread->n_pending >= MAX_PENDING) {
 		count_lost(LOST_PENDING);
-		return 0;
+		return 1;
 	}
+	relieve_pressure();
 	now = bpf_ktime_get_ns();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
 	pending_fill(pending, regs, cookie);
@@ -232,8 +239,9 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	process = process_of(thread);
 	if (!process)
 		return 0;
-	if (thread->n_pending && settle_pending(thread, sp, stack_end(thread, sp)))
+	if (thread->n_pending && settle_pending(sp, stack_end(thread, sp)))
 		return 0;
+	relieve_pressure();
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
 		emit_free(process, thread, pointer, bpf_ktime_get_ns());
 	thread->free_pointer = COOKIE_FORWARDS(cookie) ? pointer : 0;

@@ -4,26 +4,32 @@
 
 #include "state.bpf.h"
 
-/* Knobs, set before the object is loaded. */
-const volatile u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
-const volatile u32 stack_identity = IDENTITY_CODE;
-const volatile u32 with_stacks = 0;
+/* Kernel type names, since these reach the plugin through the generated header.
+ *
+ * Knobs, set before the object is loaded. */
+const volatile __u32 stack_identity = IDENTITY_PATH;
+const volatile __u32 define_always = 0; /* debugging: every capture sends its definition */
+const volatile __u32 with_stacks = 0;
+
+/* Set before the object is loaded too, but no constant to the verifier: what it accepts for one value it must
+ * accept for all. */
+volatile __u32 stack_budget = STACK_BUDGET_DEFAULT; /* bytes */
 
 /* Set by identify_runner: how pids are translated to the runner's view. */
-u32 runner_level = 0; /* depth of the runner's PID namespace */
-u64 runner_namespace = 0;
+__u32 runner_level = 0; /* depth of the runner's PID namespace */
+__u64 runner_namespace = 0;
 
 /* Set by the plugin while it runs. */
-u32 root_pid = 0;           /* the benchmark's first process, as the runner sees it; tracked from its exec */
-volatile u32 recording = 1; /* allocations are recorded; 0 between stop and start */
+__u32 root_pid = 0;           /* the benchmark's first process, as the runner sees it; tracked from its exec */
+volatile __u32 recording = 1; /* allocations are recorded; 0 between stop and start */
 
-u64 lost[LOST_N] = {};
-u64 notes[NOTE_N] = {};
+__u64 lost[LOST_N] = {};
+__u64 notes[NOTE_N] = {};
 
 /* Where the next free slot is looked for: slots are reused as late as possible. */
-u32 process_cursor = 0;
-u32 image_cursor = 0;
-u64 generation_cursor = 0;
+__u32 process_cursor = 0;
+__u32 image_cursor = 0;
+__u64 generation_cursor = 0;
 
 /* Records in the order in which they were reserved. Full: the record is dropped and counted. */
 struct {
@@ -79,6 +85,45 @@ struct {
 	__type(key, u32);
 	__type(value, struct executed);
 } executed SEC(".maps");
+
+/* Key: number of a module; value: its rule rows, sorted, in a map of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_ARRAY);
+		__uint(max_entries, 1);
+		__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+		__type(key, u32);
+		__type(value, u64);
+	});
+} module_rows SEC(".maps");
+
+/* Key: number of a module; value: how many rows it has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, u32);
+	__type(value, u32);
+} module_sizes SEC(".maps");
+
+/* Key: a file that was classified; value: its number among the modules. Full: stacks through the file are
+ * identified by code pointers. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, struct file_key);
+	__type(value, u32);
+} modules SEC(".maps");
+
+/* Key: hash of address and generation. Full entries are overwritten. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_LOCATED);
+	__type(key, u32);
+	__type(value, struct located);
+} located_cache SEC(".maps");
 
 static __always_inline void count_lost(enum lost_counter counter)
 {

@@ -8,6 +8,7 @@
 #define PLUGIN_TRACK_LISTENER_H
 
 #include <linux/seccomp.h>
+#include <stdint.h>
 
 /* Installs the filter on the calling thread, which must have CAP_SYS_ADMIN in its user namespace. Returns the
  * listener's descriptor or a negative errno. Async-signal-safe. */

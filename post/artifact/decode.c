@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "artifact/cursor.h"
+#include "artifact/names.h"
 #include "util/cleanup.h"
 #include "util/grow.h"
 
@@ -243,14 +244,11 @@ static inline enum cursor_result read_entry(struct cursor *cursor, struct parts 
 
 static bool find_type(const uint8_t *text, size_t n, enum event_type *ret_type)
 {
-	for (enum event_type type = 0; type < EVENT_N_TYPES; type++) {
-		const char *name = event_type_name(type);
-
-		if ((uint8_t)name[0] == text[0] && strlen(name) == n && memcmp(name, text, n) == 0) {
+	for (enum event_type type = 0; type < EVENT_N_TYPES; type++)
+		if (event_names[type].n == n && memcmp(event_names[type].text, text, n) == 0) {
 			*ret_type = type;
 			return true;
 		}
-	}
 	if (n == strlen("Stack") && memcmp(text, "Stack", n) == 0) {
 		*ret_type = EVENT_STACK_DEFINITION;
 		return true;

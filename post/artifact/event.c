@@ -1,27 +1,31 @@
 /* event.c: names of event types. */
 #include "artifact/event.h"
 
+#include "artifact/names.h"
 #include "util/cleanup.h"
 
-static const char *const names[] = {
-        [EVENT_MALLOC] = "Malloc",
-        [EVENT_CALLOC] = "Calloc",
-        [EVENT_ALIGNED_ALLOC] = "AlignedAlloc",
-        [EVENT_REALLOC] = "Realloc",
-        [EVENT_FREE] = "Free",
-        [EVENT_MMAP] = "Mmap",
-        [EVENT_MUNMAP] = "Munmap",
-        [EVENT_BRK] = "Brk",
-        [EVENT_FORK] = "Fork",
-        [EVENT_EXEC] = "Exec",
-        [EVENT_EXIT] = "Exit",
-        [EVENT_MAPPING] = "Mapping",
-        [EVENT_STACK_DEFINITION] = "StackDefinition",
-};
+#define NAME(text)                                                                                           \
+	{                                                                                                    \
+		sizeof(text) - 1, text                                                                       \
+	}
 
-_Static_assert(N_ELEMENTS(names) == EVENT_N_TYPES, "a name for every type");
+const struct event_name event_names[EVENT_N_TYPES] = {
+        [EVENT_MALLOC] = NAME("Malloc"),
+        [EVENT_CALLOC] = NAME("Calloc"),
+        [EVENT_ALIGNED_ALLOC] = NAME("AlignedAlloc"),
+        [EVENT_REALLOC] = NAME("Realloc"),
+        [EVENT_FREE] = NAME("Free"),
+        [EVENT_MMAP] = NAME("Mmap"),
+        [EVENT_MUNMAP] = NAME("Munmap"),
+        [EVENT_BRK] = NAME("Brk"),
+        [EVENT_FORK] = NAME("Fork"),
+        [EVENT_EXEC] = NAME("Exec"),
+        [EVENT_EXIT] = NAME("Exit"),
+        [EVENT_MAPPING] = NAME("Mapping"),
+        [EVENT_STACK_DEFINITION] = NAME("StackDefinition"),
+};
 
 const char *event_type_name(enum event_type type)
 {
-	return (unsigned)type < N_ELEMENTS(names) ? names[type] : "?";
+	return (unsigned)type < N_ELEMENTS(event_names) ? event_names[type].text : "?";
 }
