@@ -17,7 +17,7 @@
 #define RUN_MS  1200
 
 /* About as long as the runner takes to put the probes in place. */
-#define EARLY_MS 1000
+#define EARLY_MS 400
 
 /* One run of the storm with folders of its own. */
 struct death {
@@ -254,7 +254,8 @@ Test(death, disk_full)
 	n_events = must_be_readable(folder, "disk full");
 	umount(small);
 	rmdir(small);
-	cr_assert_eq(result.status, 120, "exit status %d\n%s", result.status, result.err);
+	/* Events were lost; and the runner itself may have failed to write its summary. */
+	cr_assert(result.status == 120 || result.status == 125, "exit status %d\n%s", result.status, result.err);
 	cr_assert_not_null(strstr(result.err, "No space left"), "not said:\n%s", result.err);
 	cr_assert_gt(n_events, 100);
 	launch_result_deinit(&result);
