@@ -5,14 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/attach.h"
+#include "util/cleanup.h"
+
 const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 	{"experimental-stacks", NULL, "record the call stack of every allocation; without it only sizes and addresses"},
 	{"stack-budget", "BYTES",
 		"copy at most this much of a stack, 512 to 65536 (default 16384); more reaches further up deep stacks, "
 		"less is faster"},
-	{"stack-identity", "raw|code",
-		"what makes two stacks the same: the code addresses on them (code, the default) or all their bytes (raw, "
-		"for comparison: nearly every allocation then has a stack of its own)"},
+	{"stack-identity", "path|code|raw",
+		"what makes two stacks the same: their call path, found by unwinding in the kernel (path, the default), "
+		"the code addresses on them (code), or all their bytes (raw, for comparison: nearly every allocation then "
+		"has a stack of its own)"},
+	{"probes", "auto|session|multi|perf",
+		"how probes are attached; auto (the default) takes the best that the kernel has"},
+	{"define-every-stack", NULL,
+		"for checking the identities: write the definition of every captured stack, not only of new ones"},
 };
 
 static int parse_budget(const char *text, const struct log_sink *log, uint32_t *ret_budget)
@@ -33,21 +41,44 @@ static int parse_budget(const char *text, const struct log_sink *log, uint32_t *
 
 static int parse_identity(const char *text, const struct log_sink *log, enum stack_identity *ret_identity)
 {
-	if (!strcmp(text, "code")) {
+	if (!strcmp(text, "path")) {
+		*ret_identity = IDENTITY_PATH;
+	} else if (!strcmp(text, "code")) {
 		*ret_identity = IDENTITY_CODE;
 	} else if (!strcmp(text, "raw")) {
 		*ret_identity = IDENTITY_RAW;
 	} else {
-		log_error(log, "--stack-identity: '%s' is neither 'raw' nor 'code'", text);
+		log_error(log, "--stack-identity: '%s' is none of 'path', 'code' and 'raw'", text);
 		return -EINVAL;
 	}
 	return 0;
 }
 
+static int parse_mechanism(const char *text, const struct log_sink *log, int *ret_mechanism)
+{
+	static const char *const names[] = {
+		[ATTACH_PERF] = "perf",
+		[ATTACH_MULTI] = "multi",
+		[ATTACH_SESSION] = "session",
+	};
+
+	if (!strcmp(text, "auto")) {
+		*ret_mechanism = -1;
+		return 0;
+	}
+	for (unsigned i = 0; i < N_ELEMENTS(names); i++)
+		if (!strcmp(text, names[i])) {
+			*ret_mechanism = i;
+			return 0;
+		}
+	log_error(log, "--probes: '%s' is none of 'auto', 'session', 'multi' and 'perf'", text);
+	return -EINVAL;
+}
+
 int settings_parse(const struct runner_setting *given, uint32_t n_given, const struct log_sink *log,
 	struct settings *ret_settings)
 {
-	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_CODE};
+	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_PATH, .mechanism = -1};
 	int r = 0;
 
 	for (uint32_t i = 0; i < n_given && !r; i++) {
@@ -57,6 +88,10 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			r = parse_budget(given[i].value, log, &settings.stack_budget);
 		else if (!strcmp(given[i].name, "stack-identity"))
 			r = parse_identity(given[i].value, log, &settings.identity);
+		else if (!strcmp(given[i].name, "probes"))
+			r = parse_mechanism(given[i].value, log, &settings.mechanism);
+		else if (!strcmp(given[i].name, "define-every-stack"))
+			settings.define_always = true;
 	}
 	if (r)
 		return r;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernel/attach.h"
 #include "kernel/tracepoint.h"
@@ -17,7 +18,9 @@
 struct programs {
 	struct memory_bpf *object;
 	const struct log_sink *log;
-	bool has_uprobe_multi;
+	enum attach_mechanism mechanism;
+	uint32_t n_modules;
+	uint64_t rules_bytes;
 	struct bpf_link *links[MAX_LINKS];
 	unsigned n_links;
 };
@@ -54,6 +57,22 @@ static int explain_load(const struct log_sink *log, int r)
 	return r;
 }
 
+/* Loads only what the mechanism uses, with the attach type it asks for. */
+static void choose_programs(struct memory_bpf *object, enum attach_mechanism mechanism)
+{
+	bool session = mechanism == ATTACH_SESSION;
+
+	bpf_program__set_autoload(object->progs.allocation_called, session);
+	bpf_program__set_autoload(object->progs.allocation_entered, !session);
+	bpf_program__set_autoload(object->progs.allocation_returned, !session);
+	if (mechanism == ATTACH_PERF)
+		return;
+	bpf_program__set_expected_attach_type(object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
+}
+
 static int open_and_load(struct programs *programs, const struct programs_settings *settings)
 {
 	struct memory_bpf *object = memory_bpf__open();
@@ -65,11 +84,8 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	object->rodata->with_stacks = settings->with_stacks;
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
-	if (programs->has_uprobe_multi) {
-		bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
-	}
+	object->rodata->define_always = settings->define_always;
+	choose_programs(object, programs->mechanism);
 	r = memory_bpf__load(object);
 	return r ? explain_load(programs->log, r) : 0;
 }
@@ -148,6 +164,12 @@ static int run_program(const struct bpf_program *program, void *context, size_t 
 	return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
 }
 
+static const char *const mechanism_names[] = {
+	[ATTACH_PERF] = "uprobes through perf events",
+	[ATTACH_MULTI] = "uprobe multi links",
+	[ATTACH_SESSION] = "uprobe sessions",
+};
+
 int programs_new(const struct programs_settings *settings, const struct log_sink *log, struct programs **ret_programs)
 {
 	struct programs *programs = calloc(1, sizeof(*programs));
@@ -159,7 +181,7 @@ int programs_new(const struct programs_settings *settings, const struct log_sink
 	programs->log = log;
 	libbpf_log = log;
 	printed = libbpf_set_print(print_libbpf);
-	programs->has_uprobe_multi = attach_has_uprobe_multi();
+	programs->mechanism = settings->mechanism < 0 ? attach_mechanism_probe() : (unsigned)settings->mechanism;
 	r = open_and_load(programs, settings);
 	if (!r)
 		r = attach_tracepoints(programs);
@@ -175,7 +197,7 @@ int programs_new(const struct programs_settings *settings, const struct log_sink
 		return r;
 	}
 	log_info(log, "allocator probes: %s; processes: tp_btf; mappings: system call tracepoints",
-		programs->has_uprobe_multi ? "uprobe multi links" : "uprobes through perf events");
+		mechanism_names[programs->mechanism]);
 	*ret_programs = programs;
 	return 0;
 }
@@ -190,10 +212,11 @@ void programs_set_recording(struct programs *programs, bool recording)
 	__atomic_store_n(&programs->object->data->recording, recording, __ATOMIC_SEQ_CST);
 }
 
-/* The three sets of probes of a file: entries and returns of allocations, entries of frees. */
+/* A program and which of a file's probes it is for. */
 struct probe_set {
-	int program;
-	bool free;
+	const struct bpf_program *program;
+	uint32_t type; /* of the link, where there are links */
+	bool free;     /* the entries of frees, else the allocations */
 	bool at_return;
 };
 
@@ -219,7 +242,7 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 	CLEANUP_FREE uint64_t *offsets = calloc(n_probes, sizeof(*offsets));
 	CLEANUP_FREE uint64_t *cookies = calloc(n_probes, sizeof(*cookies));
 	unsigned n = 0;
-	int r = 0;
+	int program, r = 0;
 
 	if (!offsets || !cookies)
 		return -ENOMEM;
@@ -231,10 +254,12 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 	}
 	if (!n)
 		return 0;
-	if (programs->has_uprobe_multi)
-		return add_link(attached, attach_uprobe_multi(set->program, fd, offsets, cookies, n, set->at_return));
+	program = bpf_program__fd(set->program);
+	if (programs->mechanism != ATTACH_PERF)
+		return add_link(attached,
+			attach_uprobe_multi(program, set->type, fd, offsets, cookies, n, set->at_return));
 	for (unsigned i = 0; i < n && !r; i++)
-		r = add_link(attached, attach_uprobe_perf(set->program, fd, offsets[i], cookies[i], set->at_return));
+		r = add_link(attached, attach_uprobe_perf(program, fd, offsets[i], cookies[i], set->at_return));
 	return r;
 }
 
@@ -243,14 +268,21 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 {
 	struct memory_bpf *object = programs->object;
 	/* Returns first: an entry whose return is not caught would stay open. */
-	struct probe_set sets[] = {
-		{bpf_program__fd(object->progs.allocation_returned), false, true},
-		{bpf_program__fd(object->progs.free_entered), true, false},
-		{bpf_program__fd(object->progs.allocation_entered), false, false},
+	const struct probe_set pair[] = {
+		{object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI, false, true},
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
+		{object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI, false, false},
 	};
+	const struct probe_set session[] = {
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
+		{object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION, false, false},
+	};
+	bool one = programs->mechanism == ATTACH_SESSION;
+	const struct probe_set *sets = one ? session : pair;
+	unsigned n_sets = one ? N_ELEMENTS(session) : N_ELEMENTS(pair);
 	struct probes attached = {};
 
-	for (unsigned i = 0; i < N_ELEMENTS(sets); i++) {
+	for (unsigned i = 0; i < n_sets; i++) {
 		int r = attach_set(programs, fd, &sets[i], probes, n_probes, &attached);
 
 		if (r) {
@@ -288,6 +320,57 @@ int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev,
 	*ret_dev = request.dev;
 	*ret_ino = request.ino;
 	return 0;
+}
+
+/* A map with one value per row. */
+static int make_rows(const uint64_t *rows, size_t n_rows)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	CLEANUP_CLOSE int fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "module_rows", sizeof(uint32_t), sizeof(*rows), n_rows, &options);
+	size_t n_bytes = n_rows * sizeof(*rows);
+	void *memory;
+
+	if (fd < 0)
+		return fd;
+	memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	memcpy(memory, rows, n_bytes);
+	munmap(memory, n_bytes);
+	return steal_fd(&fd);
+}
+
+int programs_add_rules(struct programs *programs, uint64_t dev, uint64_t ino, const uint64_t *rows, size_t n_rows)
+{
+	struct {
+		uint64_t dev, ino;
+	} file = {dev, ino};
+	uint32_t module = programs->n_modules + 1, size = n_rows;
+	CLEANUP_CLOSE int fd = -1;
+	int r;
+
+	if (module >= MAX_MODULES)
+		return -ENOSPC;
+	fd = make_rows(rows, n_rows);
+	if (fd < 0)
+		return fd;
+	r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.module_rows), &module, &fd, BPF_ANY);
+	if (!r)
+		r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.module_sizes), &module, &size, BPF_ANY);
+	/* Last: from here on it is used. */
+	if (!r)
+		r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.modules), &file, &module, BPF_ANY);
+	if (r)
+		return r;
+	programs->n_modules = module;
+	programs->rules_bytes += n_rows * sizeof(*rows);
+	return 0;
+}
+
+uint64_t programs_rules_bytes(const struct programs *programs)
+{
+	return programs->rules_bytes;
 }
 
 int programs_add_mapping(struct programs *programs, const struct mapping_request *request)

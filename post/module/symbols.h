@@ -21,13 +21,16 @@ struct symbols {
 	void *memory;    /* the text that the names lie in, where symbols_read made it */
 };
 
-/* Reads the n bytes of a file, in any order of its lines. Ends each name in `text` with a NUL, in place: the
- * names lie there. The caller ends it with symbols_deinit. 0 or -ENOMEM. */
+/* Reads the n bytes of a file, in any order of its lines. `text` has room for one byte more: each name is
+ * ended with a NUL in place, and lies there. The caller ends it with symbols_deinit. 0 or -ENOMEM. */
 int symbols_parse(char *text, size_t n, struct symbols *ret_symbols);
 
 /* Reads the file `name` below the open folder. 0 or a negative errno: -EFBIG for an absurd size, -ENOMEM,
  * else of opening or reading. */
 int symbols_read(int folder_fd, const char *name, struct symbols *ret_symbols);
+
+/* Makes a sorted table ready for symbols_find; symbols_parse and symbols_read have done so. 0 or -ENOMEM. */
+int symbols_index(struct symbols *symbols);
 
 /* The symbol that covers the address and starts nearest to it, or NULL. */
 const struct symbol *symbols_find(const struct symbols *symbols, uint64_t svma);

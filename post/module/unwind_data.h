@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Addresses are SVMAs, ends exclusive. */
+/* Addresses are SVMAs, ends exclusive. In files of other writers an end may be something else than the start
+ * plus the number of bytes. */
 struct unwind_data {
 	const char *path; /* as the process saw it; not NUL-terminated */
 	size_t n_path;

@@ -28,14 +28,14 @@ struct frame {
 
 /* How the walk over a stack ended. */
 enum stack_end {
-	STACK_END_BASE,         /* at the first frame of the process or thread: the whole stack */
-	STACK_END_TRUNCATED,    /* at the end of a copy that filled its budget */
-	STACK_END_NO_MODULE,    /* at an address in no mapping of the process at that time */
-	STACK_END_NO_UNWIND,    /* at code whose module has no unwind data, or no rule for it */
-	STACK_END_UNREADABLE,   /* the rule wanted memory outside the copy */
-	STACK_END_NO_PROGRESS,  /* the stack pointer did not grow */
-	STACK_END_DEPTH,        /* at the cap of frames */
-	STACK_END_BAD_RULE,     /* the rule could not be evaluated */
+	STACK_END_BASE,        /* at the first frame of the process or thread: the whole stack */
+	STACK_END_TRUNCATED,   /* at the end of a copy that filled its budget */
+	STACK_END_NO_MODULE,   /* at an address in no mapping of the process at that time */
+	STACK_END_NO_UNWIND,   /* at code whose module has no unwind data, or no rule for it */
+	STACK_END_UNREADABLE,  /* the rule wanted memory outside the copy */
+	STACK_END_NO_PROGRESS, /* the stack pointer did not grow */
+	STACK_END_DEPTH,       /* at the cap of frames */
+	STACK_END_BAD_RULE,    /* the rule could not be evaluated */
 	STACK_END_N
 };
 
@@ -43,7 +43,7 @@ struct resolved_stack {
 	struct frame *frames; /* innermost first, inlined ones expanded */
 	size_t n_frames;
 	enum stack_end end;
-	bool stitched; /* frames from the frame-pointer chain continue where the rules ended */
+	bool stitched;              /* frames from the frame-pointer chain continue where the rules ended */
 	uint64_t stopped_at;        /* address of the frame at which the walk ended */
 	const char *stopped_module; /* its module or NULL */
 };
@@ -59,10 +59,16 @@ int resolver_new(int profile_fd, const struct log_sink *log, struct resolver **r
 /* Caps the frames of a stack; default 1024. */
 void resolver_set_max_depth(struct resolver *resolver, size_t max_depth);
 
+/* Tells of an Exec or Exit of a process: placements from before `timestamp` (ns) do not hold for definitions
+ * from it on. To be called before the first definition is resolved; optional, since new mappings cover old
+ * ones where they overlap. 0 or -ENOMEM. */
+int resolver_end_image(struct resolver *resolver, uint32_t pid, uint64_t timestamp);
+
 /* Unwinds and names one definition (an event of type EVENT_STACK_DEFINITION: its pid and timestamp choose the
  * placements). On success the caller owns *ret_stack and ends it with resolved_stack_deinit. 0 or -ENOMEM:
  * a stack that cannot be unwound is not an error, see resolved_stack.end. */
-int resolver_resolve(struct resolver *resolver, const struct event *definition, struct resolved_stack *ret_stack);
+int resolver_resolve(
+        struct resolver *resolver, const struct event *definition, struct resolved_stack *ret_stack);
 
 void resolved_stack_deinit(struct resolved_stack *stack);
 

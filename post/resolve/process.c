@@ -1,0 +1,212 @@
+/* process.c: what lay where in one process, at any time of the run. */
+#include "resolve/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/grow.h"
+
+struct range_list {
+	struct overlay_range *items;
+	size_t n;
+	size_t n_allocated;
+};
+
+static void cleanup_range_list(struct range_list *list)
+{
+	free(list->items);
+}
+
+static int range_list_add(struct range_list *list, uint64_t start, uint64_t end, uint64_t time, void *value)
+{
+	int r = GROW_BY_ONE(list->items, list->n_allocated, list->n);
+
+	if (r == 0)
+		list->items[list->n++] =
+		        (struct overlay_range){.start = start, .end = end, .time = time, .value = value};
+	return r;
+}
+
+/* Modules without unwind data have no stated range; what their symbols span is only asked where no stated
+ * range holds. */
+static int guess_ranges(struct process *process, const struct metadata_process *info, struct range_list *list)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < info->n_placements && r == 0; i++) {
+		const struct metadata_placement *entry = &info->placements[i];
+		struct process_placement *placement = &process->placements[i];
+		uint64_t start, end;
+
+		if (entry->has_range || !module_named_range(placement->module, &start, &end))
+			continue;
+		r = range_list_add(
+		        list, start + entry->load_bias, end + entry->load_bias, entry->time, placement);
+	}
+	return r;
+}
+
+static int place_modules(struct process *process, const struct metadata_process *info, struct module *modules)
+{
+	CLEANUP(cleanup_range_list) struct range_list ranges = {0};
+	CLEANUP(cleanup_range_list) struct range_list guesses = {0};
+	int r = 0;
+
+	process->placements = calloc(info->n_placements + 1, sizeof(process->placements[0]));
+	if (!process->placements)
+		return -ENOMEM;
+	for (size_t i = 0; i < info->n_placements && r == 0; i++) {
+		const struct metadata_placement *entry = &info->placements[i];
+		struct process_placement *placement = &process->placements[i];
+
+		*placement = (struct process_placement){
+		        .module = &modules[entry->module],
+		        .has_base = entry->has_range,
+		        .base_avma = entry->base_avma,
+		        .bias_known = !entry->has_range,
+		        .bias = entry->load_bias,
+		};
+		if (entry->has_range)
+			r = range_list_add(&ranges, entry->start, entry->end, entry->time, placement);
+	}
+	if (r == 0)
+		r = guess_ranges(process, info, &guesses);
+	if (r == 0)
+		r = overlay_new(ranges.items, ranges.n, &process->ranges);
+	return r == 0 ? overlay_new(guesses.items, guesses.n, &process->guesses) : r;
+}
+
+static int place_ignored(struct process *process, const struct metadata_process *info)
+{
+	CLEANUP(cleanup_range_list) struct range_list ranges = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < info->n_ignored && r == 0; i++)
+		r = range_list_add(&ranges, info->ignored[i].start, info->ignored[i].end, 0, NULL);
+	return r == 0 ? overlay_new(ranges.items, ranges.n, &process->ignored) : r;
+}
+
+static int read_generated(struct process *process, const struct module_folder *folder)
+{
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", process->pid);
+	r = symbols_read(folder->fd, name, &process->generated);
+	if (r < 0 && r != -ENOENT && r != -ENOMEM)
+		log_warning(folder->log, "cannot read %s: %s", name, strerror(-r));
+	return r == -ENOMEM ? r : 0;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+int process_prepare(struct process *process, const struct module_folder *folder,
+        const struct metadata_process *info, struct module *modules)
+{
+	static const struct metadata_process nothing;
+	struct process prepared = {.pid = process->pid};
+	int r;
+
+	if (process->prepared)
+		return 0;
+	r = place_modules(&prepared, info ? info : &nothing, modules);
+	if (r == 0)
+		r = place_ignored(&prepared, info ? info : &nothing);
+	if (r == 0)
+		r = read_generated(&prepared, folder);
+	if (r < 0) {
+		process_deinit(&prepared);
+		return r;
+	}
+	prepared.image_ends = process->image_ends;
+	prepared.n_image_ends = process->n_image_ends;
+	prepared.n_image_ends_allocated = process->n_image_ends_allocated;
+	if (prepared.n_image_ends > 0)
+		qsort(prepared.image_ends, prepared.n_image_ends, sizeof(prepared.image_ends[0]),
+		        compare_times);
+	prepared.prepared = true;
+	*process = prepared;
+	return 0;
+}
+
+/* When the image that ran at `time` began; 0 for the first one. */
+static uint64_t image_start(const struct process *process, uint64_t time)
+{
+	size_t low = 0, high = process->n_image_ends;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (process->image_ends[middle] <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? process->image_ends[low - 1] : 0;
+}
+
+/* The unwind data know the address in the file that base_avma belongs to; files nearly always start at 0. */
+static int find_bias(struct process_placement *placement)
+{
+	int r = module_need_unwind(placement->module);
+
+	if (r < 0)
+		return r;
+	placement->bias = placement->base_avma - placement->module->unwind_data.base_svma;
+	placement->bias_known = true;
+	return 0;
+}
+
+int process_find(struct process *process, uint64_t address, uint64_t time,
+        const struct process_placement **ret_placement)
+{
+	const struct overlay_range *range = overlay_find(process->ranges, address, time);
+	struct process_placement *placement;
+	int r;
+
+	if (!range)
+		range = overlay_find(process->guesses, address, time);
+	if (!range || range->time < image_start(process, time)) {
+		*ret_placement = NULL;
+		return 0;
+	}
+	placement = range->value;
+	r = placement->bias_known ? 0 : find_bias(placement);
+	if (r == 0)
+		*ret_placement = placement;
+	return r;
+}
+
+bool process_ignores(const struct process *process, uint64_t address)
+{
+	return overlay_find(process->ignored, address, 0) != NULL;
+}
+
+int process_end_image(struct process *process, uint64_t time)
+{
+	int r = GROW_BY_ONE(process->image_ends, process->n_image_ends_allocated, process->n_image_ends);
+
+	if (r == 0)
+		process->image_ends[process->n_image_ends++] = time;
+	return r;
+}
+
+void process_deinit(struct process *process)
+{
+	overlay_free(process->ranges);
+	overlay_free(process->guesses);
+	overlay_free(process->ignored);
+	symbols_deinit(&process->generated);
+	free(process->placements);
+	free(process->image_ends);
+	*process = (struct process){0};
+}
