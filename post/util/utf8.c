@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 /* utf8.c: texts of unknown origin. */
 #include "util/utf8.h"
 
@@ -52,43 +51,23 @@ char *utf8_clean(const char *text, size_t n)
 	}
 	*to = '\0';
 	return clean;
-=======
-/* utf8.c: decoding with the checks of RFC 3629. */
-#include "util/utf8.h"
-
-static unsigned length_of(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first >= 0xc2 && first <= 0xdf)
-		return 2;
-	if (first >= 0xe0 && first <= 0xef)
-		return 3;
-	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
 uint32_t utf8_next(const char **text, bool *ret_valid)
 {
-	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *bytes = (const unsigned char *)*text;
-	unsigned n = length_of(bytes[0]), i;
-	uint32_t character = n > 1 ? bytes[0] & (0x7fu >> n) : bytes[0];
+	const uint8_t *bytes = (const uint8_t *)*text;
+	size_t length = utf8_length(*text, strnlen(*text, 4));
+	uint32_t character = length > 1 ? bytes[0] & (0x7fu >> length) : bytes[0];
 
-	*ret_valid = n > 0;
-	for (i = 1; i < n && *ret_valid; i++) {
-		*ret_valid = (bytes[i] & 0xc0) == 0x80; /* a NUL ends it here */
+	for (size_t i = 1; i < length; i++)
 		character = character << 6 | (bytes[i] & 0x3f);
-	}
-	if (n > 1 && *ret_valid)
-		*ret_valid = character >= smallest[n] && character <= 0x10ffff &&
-		             (character < 0xd800 || character > 0xdfff);
-	*text += *ret_valid ? n : 1;
-	return *ret_valid ? character : bytes[0];
+	*ret_valid = length > 0;
+	*text += length > 0 ? length : 1;
+	return character;
 }
 
 bool utf8_is_control(uint32_t character)
 {
 	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
-	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
->>>>>>> report
+	        (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
