@@ -1,6 +1,6 @@
-/* bench_pairs.c: what recording adds to a pair of malloc and free, and in ratio to the trap floor: the same traps at
- * the same places with programs that do nothing. All of it in one run, in turns, so that the machine's mood is the
- * same for all; the least of the rounds is taken. */
+/* bench_pairs.c: what recording adds to a pair of malloc and free, and in ratio to the trap floor: the same
+ * traps at the same places with programs that do nothing. All of it in one run, in turns, so that the
+ * machine's mood is the same for all; the least of the rounds is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +20,12 @@ struct subject {
 };
 
 static struct subject subjects[] = {
-	{.name = "not recorded"},
-	{.name = "trap floor", .floor = true},
-	{.name = "events", .options = {"--quiet"}},
-	{.name = "stacks, path", .options = {"--experimental-stacks", "--stack-identity", "path"}},
-	{.name = "stacks, code", .options = {"--experimental-stacks", "--stack-identity", "code"}},
-	{.name = "stacks, raw", .options = {"--experimental-stacks", "--stack-identity", "raw"}},
+        {.name = "not recorded"},
+        {.name = "trap floor", .floor = true},
+        {.name = "events", .options = {"--quiet"}},
+        {.name = "stacks, path", .options = {"--experimental-stacks", "--stack-identity", "path"}},
+        {.name = "stacks, code", .options = {"--experimental-stacks", "--stack-identity", "code"}},
+        {.name = "stacks, raw", .options = {"--experimental-stacks", "--stack-identity", "raw"}},
 };
 
 /* Runs the loop for one subject. Negative: it failed, and it was said why. */
@@ -38,7 +38,7 @@ static double run_loop(const struct subject *subject, const char *n_pairs, const
 
 	if (subject->options[0]) {
 		const char *const runner[] = {
-			getenv("MEMSTACKS_RUNNER"), "--instrument", "memory", "--profile-folder", profile};
+		        getenv("MEMSTACKS_RUNNER"), "--instrument", "memory", "--profile-folder", profile};
 		const char *const remove[] = {"rm", "-rf", "--", profile, NULL};
 
 		if (launch_run(&(struct launch){.argv = remove}, &result) == 0)

@@ -15,7 +15,7 @@ static int load(uint32_t type)
 {
 	/* r0 = 0; exit */
 	const struct bpf_insn nothing[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, {.code = BPF_JMP | BPF_EXIT}};
+	        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, {.code = BPF_JMP | BPF_EXIT}};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type);
 	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "floor", "GPL", nothing, N_ELEMENTS(nothing), &options);
 

@@ -1,4 +1,5 @@
-/* pair_loop N DEPTH: prints what a pair of malloc and free takes, in ns, over N pairs made DEPTH frames down. */
+/* pair_loop N DEPTH: prints what a pair of malloc and free takes, in ns, over N pairs made DEPTH frames down.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
