@@ -1,0 +1,14 @@
+/* utf8.h: texts of unknown origin. */
+#ifndef POST_UTIL_UTF8_H
+#define POST_UTIL_UTF8_H
+
+#include <stddef.h>
+
+/* The length of the valid UTF-8 character (RFC 3629) at the start of the n > 0 bytes; 0: there is none. */
+size_t utf8_length(const char *text, size_t n);
+
+/* A copy of the n bytes in which each byte that is not part of valid UTF-8, and each NUL, is U+FFFD: what
+ * JSON can carry. The caller frees it. NULL: no memory. */
+char *utf8_clean(const char *text, size_t n);
+
+#endif
