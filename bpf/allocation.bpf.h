@@ -2,6 +2,7 @@
 #ifndef BPF_ALLOCATION_BPF_H
 #define BPF_ALLOCATION_BPF_H
 
+#include "pressure.bpf.h"
 #include "stack.bpf.h"
 
 /* Where the kernel's return trampoline is in this process, or 0 while it has none. */
@@ -88,6 +89,7 @@ static __always_inline void pending_fill(struct pending *pending, const struct p
 		pending->result = regs_argument(regs, COOKIE_RESULT(cookie));
 }
 
+/* Opens an entry. 1: its return is of no interest. */
 static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cookie)
 {
 	struct thread *thread = current_thread();
@@ -96,20 +98,21 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	u64 sp = REGS_SP(regs), end, now;
 
 	if (!thread)
-		return 0;
+		return 1;
 	process = process_of(thread);
 	if (!process)
-		return 0;
+		return 1;
 	thread->free_pointer = 0;
 	end = stack_end(thread, sp);
 	if (thread->n_pending && settle_pending(sp, end)) {
 		count_note(NOTE_MUTED);
-		return 0;
+		return 1;
 	}
 	if (thread->n_pending >= MAX_PENDING) {
 		count_lost(LOST_PENDING);
-		return 0;
+		return 1;
 	}
+	relieve_pressure();
 	now = bpf_ktime_get_ns();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
 	pending_fill(pending, regs, cookie);
@@ -238,6 +241,7 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 		return 0;
 	if (thread->n_pending && settle_pending(sp, stack_end(thread, sp)))
 		return 0;
+	relieve_pressure();
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
 		emit_free(process, thread, pointer, bpf_ktime_get_ns());
 	thread->free_pointer = COOKIE_FORWARDS(cookie) ? pointer : 0;

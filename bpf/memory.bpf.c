@@ -1,5 +1,6 @@
 /* memory.bpf.c: the programs, each a line or two over the helpers in the headers. */
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <bpf/bpf_helpers.h>
 
@@ -19,10 +20,24 @@ typedef unsigned long long u64;
 
 const char license_text[] SEC("license") = "Dual MIT/GPL";
 
+/* Since Linux 6.13 (commit d920179b3d4842a): one program for both ends of a call. */
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+/* Where the kernel has sessions: a call whose entry is of no interest is not even caught at its return, so that
+ * processes which are not tracked pay for one trap only. */
+SEC("uprobe")
+int allocation_called(struct pt_regs *regs)
+{
+	if (bpf_session_is_return())
+		return allocation_return(regs);
+	return allocation_entry(regs, bpf_get_attach_cookie(regs));
+}
+
 SEC("uprobe")
 int allocation_entered(struct pt_regs *regs)
 {
-	return allocation_entry(regs, bpf_get_attach_cookie(regs));
+	allocation_entry(regs, bpf_get_attach_cookie(regs));
+	return 0;
 }
 
 SEC("uretprobe")

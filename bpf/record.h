@@ -159,6 +159,8 @@ enum note_counter {
 	NOTE_HOLES,       /* unreadable pages inside a stack, taken as zero */
 	NOTE_RAW,         /* captures identified by raw bytes because the image was too large or in motion */
 	NOTE_BY_CODE,     /* captures that a path was wanted for and that code pointers identify */
+	NOTE_WAITS,       /* times a producer was made to wait for the consumer */
+	NOTE_WAITED,      /* how long in all, ns */
 	NOTE_N,
 };
 

@@ -100,6 +100,10 @@ static void add_final(struct list *list, const struct figures_source *source)
 		RUNNER_UNIT_COUNT, 0);
 	add(list, "stacks_by_code_pointers", "stacks identified by code pointers",
 		programs_note(source->programs, NOTE_BY_CODE), RUNNER_UNIT_COUNT, 0);
+	add(list, "producer_waits", "waits for the recorder", programs_note(source->programs, NOTE_WAITS),
+		RUNNER_UNIT_COUNT, 0);
+	add(list, "producer_waited", "time waited for the recorder", programs_note(source->programs, NOTE_WAITED),
+		RUNNER_UNIT_NANOSECONDS, 0);
 	add(list, "unwind_rules_bytes", "unwind rules in the kernel", programs_rules_bytes(source->programs),
 		RUNNER_UNIT_BYTES, 0);
 	add(list, "stacks_by_raw_bytes", "stacks identified by raw bytes",

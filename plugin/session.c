@@ -86,6 +86,7 @@ static int load(struct session *session)
 		.stack_budget = session->settings.stack_budget,
 		.identity = session->settings.identity,
 		.define_always = session->settings.define_always,
+		.mechanism = session->settings.mechanism,
 	};
 	int r = rights_check(&session->log);
 

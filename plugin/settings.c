@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/attach.h"
+#include "util/cleanup.h"
+
 const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 	{"experimental-stacks", NULL, "record the call stack of every allocation; without it only sizes and addresses"},
 	{"stack-budget", "BYTES",
@@ -14,6 +17,8 @@ const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 		"what makes two stacks the same: their call path, found by unwinding in the kernel (path, the default), "
 		"the code addresses on them (code), or all their bytes (raw, for comparison: nearly every allocation then "
 		"has a stack of its own)"},
+	{"probes", "auto|session|multi|perf",
+		"how probes are attached; auto (the default) takes the best that the kernel has"},
 	{"define-every-stack", NULL,
 		"for checking the identities: write the definition of every captured stack, not only of new ones"},
 };
@@ -49,10 +54,31 @@ static int parse_identity(const char *text, const struct log_sink *log, enum sta
 	return 0;
 }
 
+static int parse_mechanism(const char *text, const struct log_sink *log, int *ret_mechanism)
+{
+	static const char *const names[] = {
+		[ATTACH_PERF] = "perf",
+		[ATTACH_MULTI] = "multi",
+		[ATTACH_SESSION] = "session",
+	};
+
+	if (!strcmp(text, "auto")) {
+		*ret_mechanism = -1;
+		return 0;
+	}
+	for (unsigned i = 0; i < N_ELEMENTS(names); i++)
+		if (!strcmp(text, names[i])) {
+			*ret_mechanism = i;
+			return 0;
+		}
+	log_error(log, "--probes: '%s' is none of 'auto', 'session', 'multi' and 'perf'", text);
+	return -EINVAL;
+}
+
 int settings_parse(const struct runner_setting *given, uint32_t n_given, const struct log_sink *log,
 	struct settings *ret_settings)
 {
-	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_PATH};
+	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_PATH, .mechanism = -1};
 	int r = 0;
 
 	for (uint32_t i = 0; i < n_given && !r; i++) {
@@ -62,6 +88,8 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			r = parse_budget(given[i].value, log, &settings.stack_budget);
 		else if (!strcmp(given[i].name, "stack-identity"))
 			r = parse_identity(given[i].value, log, &settings.identity);
+		else if (!strcmp(given[i].name, "probes"))
+			r = parse_mechanism(given[i].value, log, &settings.mechanism);
 		else if (!strcmp(given[i].name, "define-every-stack"))
 			settings.define_always = true;
 	}

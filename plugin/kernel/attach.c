@@ -45,20 +45,21 @@ static int link_create(struct link_create_uprobe_multi *attributes)
 	return fd < 0 ? -errno : fd;
 }
 
-bool attach_has_uprobe_multi(void)
+/* Can a program of this attach type be linked to places of a file? */
+static bool has_link_type(uint32_t type)
 {
 	/* r0 = 0; exit */
 	struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = ATTACH_TYPE_UPROBE_MULTI);
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type);
 	CLEANUP_CLOSE int program = bpf_prog_load(
 		BPF_PROG_TYPE_KPROBE, NULL, "Dual MIT/GPL", instructions, N_ELEMENTS(instructions), &options);
 	uint64_t offset = 0;
 	struct link_create_uprobe_multi attributes = {
 		.program = program,
-		.attach_type = ATTACH_TYPE_UPROBE_MULTI,
+		.attach_type = type,
 		.path = (uintptr_t)"/", /* no regular file: EBADF from a kernel that got so far */
 		.offsets = (uintptr_t)&offset,
 		.n = 1,
@@ -67,13 +68,20 @@ bool attach_has_uprobe_multi(void)
 	return program >= 0 && link_create(&attributes) == -EBADF;
 }
 
-int attach_uprobe_multi(int program, int file, const uint64_t *offsets, const uint64_t *cookies, unsigned n,
-	bool at_return)
+enum attach_mechanism attach_mechanism_probe(void)
+{
+	if (has_link_type(ATTACH_TYPE_UPROBE_SESSION))
+		return ATTACH_SESSION;
+	return has_link_type(ATTACH_TYPE_UPROBE_MULTI) ? ATTACH_MULTI : ATTACH_PERF;
+}
+
+int attach_uprobe_multi(int program, uint32_t type, int file, const uint64_t *offsets, const uint64_t *cookies,
+	unsigned n, bool at_return)
 {
 	char path[64];
 	struct link_create_uprobe_multi attributes = {
 		.program = program,
-		.attach_type = ATTACH_TYPE_UPROBE_MULTI,
+		.attach_type = type,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,

@@ -5,15 +5,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* bpf_attach_type BPF_TRACE_UPROBE_MULTI, in Linux since 6.6 (commit 89ae89f53d20); newer than the headers here. */
-#define ATTACH_TYPE_UPROBE_MULTI 48
+/* How programs can be put on functions, best last. */
+enum attach_mechanism {
+	ATTACH_PERF,    /* a perf event per place */
+	ATTACH_MULTI,   /* a link for many places of a file, Linux 6.6 (commit 89ae89f53d20) */
+	ATTACH_SESSION, /* and one program for entry and return, Linux 6.13 (commit d920179b3d48) */
+};
 
-/* Can the kernel attach one program to many places of a file at once? Found out by trying. */
-bool attach_has_uprobe_multi(void);
+/* The best one that this kernel has, found out by trying. */
+enum attach_mechanism attach_mechanism_probe(void);
 
-/* Attaches `program` (loaded with the attach type above) to all `n` offsets. A descriptor or a negative errno. */
-int attach_uprobe_multi(int program, int file, const uint64_t *offsets, const uint64_t *cookies, unsigned n,
-	bool at_return);
+/* The expected_attach_type a program has to be loaded with; newer than the headers here. */
+#define ATTACH_TYPE_UPROBE_MULTI   48
+#define ATTACH_TYPE_UPROBE_SESSION 57
+
+/* Attaches `program` to all `n` offsets of the file open at `file`. `type` is the one it was loaded with; `at_return`
+ * is for ATTACH_TYPE_UPROBE_MULTI. A descriptor or a negative errno. */
+int attach_uprobe_multi(int program, uint32_t type, int file, const uint64_t *offsets, const uint64_t *cookies,
+	unsigned n, bool at_return);
 
 /* Attaches `program` to one offset through a perf event. A descriptor of the link, or a negative errno. */
 int attach_uprobe_perf(int program, int file, uint64_t offset, uint64_t cookie, bool at_return);

@@ -18,7 +18,7 @@
 struct programs {
 	struct memory_bpf *object;
 	const struct log_sink *log;
-	bool has_uprobe_multi;
+	enum attach_mechanism mechanism;
 	uint32_t n_modules;
 	uint64_t rules_bytes;
 	struct bpf_link *links[MAX_LINKS];
@@ -57,6 +57,22 @@ static int explain_load(const struct log_sink *log, int r)
 	return r;
 }
 
+/* Loads only what the mechanism uses, with the attach type it asks for. */
+static void choose_programs(struct memory_bpf *object, enum attach_mechanism mechanism)
+{
+	bool session = mechanism == ATTACH_SESSION;
+
+	bpf_program__set_autoload(object->progs.allocation_called, session);
+	bpf_program__set_autoload(object->progs.allocation_entered, !session);
+	bpf_program__set_autoload(object->progs.allocation_returned, !session);
+	if (mechanism == ATTACH_PERF)
+		return;
+	bpf_program__set_expected_attach_type(object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
+}
+
 static int open_and_load(struct programs *programs, const struct programs_settings *settings)
 {
 	struct memory_bpf *object = memory_bpf__open();
@@ -69,11 +85,7 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
 	object->rodata->define_always = settings->define_always;
-	if (programs->has_uprobe_multi) {
-		bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
-	}
+	choose_programs(object, programs->mechanism);
 	r = memory_bpf__load(object);
 	return r ? explain_load(programs->log, r) : 0;
 }
@@ -152,6 +164,12 @@ static int run_program(const struct bpf_program *program, void *context, size_t 
 	return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
 }
 
+static const char *const mechanism_names[] = {
+	[ATTACH_PERF] = "uprobes through perf events",
+	[ATTACH_MULTI] = "uprobe multi links",
+	[ATTACH_SESSION] = "uprobe sessions",
+};
+
 int programs_new(const struct programs_settings *settings, const struct log_sink *log, struct programs **ret_programs)
 {
 	struct programs *programs = calloc(1, sizeof(*programs));
@@ -163,7 +181,7 @@ int programs_new(const struct programs_settings *settings, const struct log_sink
 	programs->log = log;
 	libbpf_log = log;
 	printed = libbpf_set_print(print_libbpf);
-	programs->has_uprobe_multi = attach_has_uprobe_multi();
+	programs->mechanism = settings->mechanism < 0 ? attach_mechanism_probe() : (unsigned)settings->mechanism;
 	r = open_and_load(programs, settings);
 	if (!r)
 		r = attach_tracepoints(programs);
@@ -179,7 +197,7 @@ int programs_new(const struct programs_settings *settings, const struct log_sink
 		return r;
 	}
 	log_info(log, "allocator probes: %s; processes: tp_btf; mappings: system call tracepoints",
-		programs->has_uprobe_multi ? "uprobe multi links" : "uprobes through perf events");
+		mechanism_names[programs->mechanism]);
 	*ret_programs = programs;
 	return 0;
 }
@@ -194,10 +212,11 @@ void programs_set_recording(struct programs *programs, bool recording)
 	__atomic_store_n(&programs->object->data->recording, recording, __ATOMIC_SEQ_CST);
 }
 
-/* The three sets of probes of a file: entries and returns of allocations, entries of frees. */
+/* A program and which of a file's probes it is for. */
 struct probe_set {
-	int program;
-	bool free;
+	const struct bpf_program *program;
+	uint32_t type; /* of the link, where there are links */
+	bool free;     /* the entries of frees, else the allocations */
 	bool at_return;
 };
 
@@ -223,7 +242,7 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 	CLEANUP_FREE uint64_t *offsets = calloc(n_probes, sizeof(*offsets));
 	CLEANUP_FREE uint64_t *cookies = calloc(n_probes, sizeof(*cookies));
 	unsigned n = 0;
-	int r = 0;
+	int program, r = 0;
 
 	if (!offsets || !cookies)
 		return -ENOMEM;
@@ -235,10 +254,12 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 	}
 	if (!n)
 		return 0;
-	if (programs->has_uprobe_multi)
-		return add_link(attached, attach_uprobe_multi(set->program, fd, offsets, cookies, n, set->at_return));
+	program = bpf_program__fd(set->program);
+	if (programs->mechanism != ATTACH_PERF)
+		return add_link(attached,
+			attach_uprobe_multi(program, set->type, fd, offsets, cookies, n, set->at_return));
 	for (unsigned i = 0; i < n && !r; i++)
-		r = add_link(attached, attach_uprobe_perf(set->program, fd, offsets[i], cookies[i], set->at_return));
+		r = add_link(attached, attach_uprobe_perf(program, fd, offsets[i], cookies[i], set->at_return));
 	return r;
 }
 
@@ -247,14 +268,21 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 {
 	struct memory_bpf *object = programs->object;
 	/* Returns first: an entry whose return is not caught would stay open. */
-	struct probe_set sets[] = {
-		{bpf_program__fd(object->progs.allocation_returned), false, true},
-		{bpf_program__fd(object->progs.free_entered), true, false},
-		{bpf_program__fd(object->progs.allocation_entered), false, false},
+	const struct probe_set pair[] = {
+		{object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI, false, true},
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
+		{object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI, false, false},
 	};
+	const struct probe_set session[] = {
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
+		{object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION, false, false},
+	};
+	bool one = programs->mechanism == ATTACH_SESSION;
+	const struct probe_set *sets = one ? session : pair;
+	unsigned n_sets = one ? N_ELEMENTS(session) : N_ELEMENTS(pair);
 	struct probes attached = {};
 
-	for (unsigned i = 0; i < N_ELEMENTS(sets); i++) {
+	for (unsigned i = 0; i < n_sets; i++) {
 		int r = attach_set(programs, fd, &sets[i], probes, n_probes, &attached);
 
 		if (r) {

@@ -16,6 +16,7 @@ struct programs_settings {
 	uint32_t stack_budget; /* bytes */
 	enum stack_identity identity;
 	bool define_always; /* debugging: every capture sends its definition */
+	int mechanism;      /* enum attach_mechanism, or negative: the best one */
 };
 
 /* Loads the object into the kernel and attaches everything but the allocator probes. Says through `log` which

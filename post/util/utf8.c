@@ -52,3 +52,22 @@ char *utf8_clean(const char *text, size_t n)
 	*to = '\0';
 	return clean;
 }
+
+uint32_t utf8_next(const char **text, bool *ret_valid)
+{
+	const uint8_t *bytes = (const uint8_t *)*text;
+	size_t length = utf8_length(*text, strnlen(*text, 4));
+	uint32_t character = length > 1 ? bytes[0] & (0x7fu >> length) : bytes[0];
+
+	for (size_t i = 1; i < length; i++)
+		character = character << 6 | (bytes[i] & 0x3f);
+	*ret_valid = length > 0;
+	*text += length > 0 ? length : 1;
+	return character;
+}
+
+bool utf8_is_control(uint32_t character)
+{
+	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+	        (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}

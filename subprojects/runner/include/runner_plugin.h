@@ -11,6 +11,8 @@
  *     `close` follows every successful `open`, whatever failed later; it does not follow a failed `open`.
  *   - They return 0 or a negative errno unless said otherwise, and say what went wrong through
  *     runner_host.log, at RUNNER_LOG_ERROR, before they return an error.
+ *   - A process that the plugin forks keeps no descriptor of the host: the child that waits before execve ends
+ *     when the runner's end of its socket is closed, which is how it learns that the runner has died.
  *   - They neither exit nor install signal handlers, and leave no global state behind `close`.
  *   - Strings are NUL-terminated, in the encoding of the file system; the caller owns what it passes, for
  *     the duration of the call unless said otherwise.

@@ -43,14 +43,19 @@ static int serve(
 	struct options options CLEANUP(options_deinit) = {0};
 	const struct runner_plugin *api = NULL;
 	struct options_scan scan;
+	int error = 0;
 	int status;
 
 	options_scan(&scan, argv);
-	if (scan.instrument && loader_load(scan.instrument, scan.plugin_dir, console, &api) < 0 &&
-	        !scan.asks_for_text)
+	if (scan.instrument)
+		error = loader_load(scan.instrument, scan.plugin_dir, console, &api);
+	/* Whoever asks for help gets it without the instrument, too. */
+	if (error == 0 || scan.asks_for_text)
+		error = options_init(&options, argv, api, console);
+	if (error < 0) {
+		console_ensure_error(console, error);
 		return STATUS_RUNNER;
-	if (options_init(&options, argv, api, console) < 0)
-		return STATUS_RUNNER;
+	}
 	console->quiet = options.quiet;
 	console->verbose = options.verbose;
 	if (options.help || options.version)
@@ -74,15 +79,16 @@ int main(int argc __attribute__((unused)), char **argv)
 	struct console console CLEANUP(console_deinit);
 	struct caller caller CLEANUP(caller_deinit) = {0};
 	struct environment environment CLEANUP(environment_deinit) = {0};
-	int error = caller_init(&caller);
+	int list_error = caller_init(&caller);
+	int error = list_error < 0 ? list_error : caller_adapt(&caller);
 
 	console_init(&console, STDERR_FILENO);
 	if (error == 0)
-		error = caller_adapt(&caller);
-	if (error == 0)
 		error = environment_init(&environment, argv);
 	if (error < 0) {
-		console_error(&console, "cannot prepare: %s", strerror(-error));
+		console_error(&console, "cannot %s: %s",
+		        list_error < 0 ? "list the open descriptors in /proc/self/fd" : "prepare",
+		        strerror(-error));
 		return STATUS_RUNNER;
 	}
 	return serve(argv, &caller, &environment, &console);

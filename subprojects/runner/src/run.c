@@ -49,11 +49,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static void close_plugin(struct run *run)
+{
+	if (run->is_open)
+		run->api->close(run->state);
+	run->is_open = false;
+}
+
 static void run_deinit(struct run *run)
 {
 	child_deinit(&run->child);
-	if (run->is_open)
-		run->api->close(run->state);
+	close_plugin(run);
 	signals_deinit(&run->signals);
 	folder_deinit(&run->folder);
 	identity_deinit(&run->identity);
@@ -63,7 +69,7 @@ static void run_deinit(struct run *run)
 /* Says that a function of the plugin failed, unless the plugin did as it should. */
 static void report_plugin(struct run *run, size_t n_errors_before, const char *what, int error)
 {
-	if (run->console->n_errors == n_errors_before)
+	if (console_n_errors(run->console) == n_errors_before)
 		console_error(run->console, "the instrument %s cannot %s: %s", run->api->name, what,
 		        strerror(-error));
 }
@@ -85,7 +91,7 @@ static int make_folder(struct run *run)
 
 static int open_plugin(struct run *run)
 {
-	size_t n_errors = run->console->n_errors;
+	size_t n_errors = console_n_errors(run->console);
 	int error;
 
 	run->host = (struct runner_host){
@@ -127,7 +133,7 @@ static int make_child(struct run *run)
 	child.pidfd = run->child.pidfd;
 	child.setup_fd = steal_fd(&run->child.setup_fd);
 	child.argv = (const char *const *)run->options->command;
-	n_errors = run->console->n_errors;
+	n_errors = console_n_errors(run->console);
 	error = run->api->pre_exec(run->state, &child);
 	if (error < 0)
 		report_plugin(run, n_errors, "watch the command", error);
@@ -192,7 +198,7 @@ static int poll_timeout(const struct run *run)
 }
 
 /* Until the command has ended: passes signals on, shows the live line. */
-static int wait_for_end(struct run *run)
+static void wait_for_end(struct run *run)
 {
 	while (!run->child.ended) {
 		struct pollfd fds[] = {
@@ -201,22 +207,18 @@ static int wait_for_end(struct run *run)
 		        {.fd = run->child.pidfd, .events = POLLIN},
 		};
 
+		/* A kernel without memory to poll with can still wait. */
 		if (poll(fds, N_ELEMENTS(fds), poll_timeout(run)) < 0 && errno != EINTR)
-			return -errno;
+			fds[2].revents = POLLIN;
 		if (fds[0].revents)
 			signals_take(&run->signals, &run->child);
 		if (fds[1].revents || fds[2].revents)
 			child_read_socket(&run->child);
-		if (fds[2].revents) {
-			int error = child_reap(&run->child);
-
-			if (error < 0)
-				return error;
-		} else if (console_is_live(run->console)) {
+		if (fds[2].revents)
+			child_reap(&run->child);
+		else if (console_is_live(run->console))
 			draw(run);
-		}
 	}
-	return 0;
 }
 
 static void start(struct run *run)
@@ -260,7 +262,7 @@ static int show_progress(void *context, uint32_t thousandths, const char *what)
 static void finish_plugin(struct run *run)
 {
 	struct runner_outcome outcome = {.size = sizeof(outcome)};
-	size_t n_errors = run->console->n_errors;
+	size_t n_errors = console_n_errors(run->console);
 	int error;
 
 	/* However often the benchmark was interrupted: one more is what cuts the finishing short. */
@@ -276,6 +278,8 @@ static void finish_plugin(struct run *run)
 	if (error >= 0)
 		run->summary.outcome = outcome;
 	read_figures(run);
+	/* From here on no thread of the plugin says anything that the summary would miss. */
+	close_plugin(run);
 }
 
 /* Everything that follows the command's end. Returns the exit status. */
@@ -303,11 +307,21 @@ static int finish(struct run *run)
 /* Up to the command being ready to execute. 0, or the exit status. */
 static int prepare(struct run *run)
 {
+	int error = signals_init(&run->signals);
 	int number;
 
-	if (identity_init(&run->identity, run->environment, run->console) < 0 || make_folder(run) < 0 ||
-	        open_plugin(run) < 0 || make_child(run) < 0)
+	if (error == 0)
+		error = identity_init(&run->identity, run->environment, run->console);
+	if (error == 0)
+		error = make_folder(run);
+	if (error == 0)
+		error = open_plugin(run);
+	if (error == 0)
+		error = make_child(run);
+	if (error < 0) {
+		console_ensure_error(run->console, error);
 		return STATUS_RUNNER;
+	}
 	number = signals_end_request(&run->signals, run->caller);
 	if (number == 0)
 		return 0;
@@ -333,24 +347,15 @@ int run(const struct runner_plugin *api, const struct options *options, const st
 	int status = prepare(&run);
 
 	if (status == 0) {
-		int error;
-
 		start(&run);
-		error = wait_for_end(&run);
-		if (error < 0)
-			console_error(console, "cannot wait for the command: %s", strerror(-error));
-		if (error < 0)
-			status = STATUS_RUNNER;
-		else if (run.child.exec_error)
-			status = refused_status(&run);
-		else
+		wait_for_end(&run);
+		if (!run.child.exec_error)
 			return finish(&run);
+		status = refused_status(&run);
 	}
 	/* There was no run: nothing of it stays. */
 	child_deinit(&run.child);
-	if (run.is_open)
-		api->close(run.state);
-	run.is_open = false;
+	close_plugin(&run);
 	folder_discard(&run.folder);
 	return status;
 }

@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ static const struct runner_option options[] = {
         {"fake-litter", NULL, "leave files in the profile folder in open"},
         {"fake-nothing", "ANY", "an option without any effect"},
         {"fake-figures", "N", "have N figures"},
+        {"fake-capabilities", NULL, "note the effective capabilities"},
 };
 
 struct fake {
@@ -134,6 +137,16 @@ static void litter(const struct runner_host *host)
 	close(fd);
 }
 
+static void note_capabilities(const struct fake *fake)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		abort();
+	dprintf(fake->log, "effective %x\n", data[0].effective);
+}
+
 static void log_text(const struct fake *fake)
 {
 	const char *text = value(fake, "fake-log");
@@ -167,6 +180,8 @@ static int fake_open(const struct runner_host *host, const struct runner_setting
 		leak();
 	if (value(fake, "fake-litter"))
 		litter(host);
+	if (value(fake, "fake-capabilities"))
+		note_capabilities(fake);
 	log_text(fake);
 	error = enter(fake, "open");
 	if (error < 0) {
@@ -219,6 +234,7 @@ static void look_at_child(struct fake *fake, const struct runner_child *child)
 	snprintf(path, sizeof(path), "/proc/%d", (int)child->pid);
 	if (stat(path, &status) < 0)
 		abort();
+	dprintf(fake->log, "child pid=%d\n", (int)child->pid);
 	dprintf(fake->log, "child size=%u uid=%u pidfd=%d argv0=%s\n", child->size, (unsigned)status.st_uid,
 	        child->pidfd >= 0, child->argv[0]);
 }

@@ -104,8 +104,9 @@ static void print_environment(void)
 	     "  NO_COLOR            when not empty: no colours\n"
 	     "\n"
 	     "COMMAND gets arguments, environment, descriptors, limits and signals as the caller set them.\n"
-	     "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to it; once it has ended, a second one\n"
-	     "cuts the finishing of the profile short. All messages go to standard error.");
+	     "SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGALRM are passed on to it; once\n"
+	     "it has ended, a second request to end cuts the finishing of the profile short.\n"
+	     "All messages go to standard error.");
 }
 
 /* Output that is lost (a full disk) must not look like success. */

@@ -150,7 +150,8 @@ static int load_from(const char *directory, const char *instrument, struct conso
 		path = NULL;
 		return -ENOMEM;
 	}
-	if (access(path, F_OK) < 0)
+	/* What cannot be looked at is for dlopen to explain. */
+	if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return -ENOENT;
 	error = open_library(directory, name, path, console, &handle);
 	if (error < 0)

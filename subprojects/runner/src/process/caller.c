@@ -108,18 +108,25 @@ static int fill_standard_fds(void)
 	return 0;
 }
 
+/* Limits of the benchmark that the runner's own files must not meet. */
+static const int raised_limits[] = {RLIMIT_NOFILE, RLIMIT_FSIZE};
+
 int caller_adapt(const struct caller *caller)
 {
-	struct rlimit files = caller->limits[RLIMIT_NOFILE];
 	int error = fill_standard_fds();
 
 	if (error < 0)
 		return error;
-	files.rlim_cur = files.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-		return -errno;
+	for (size_t i = 0; i < N_ELEMENTS(raised_limits); i++) {
+		struct rlimit limit = caller->limits[raised_limits[i]];
+
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(raised_limits[i], &limit) < 0)
+			return -errno;
+	}
 	umask(077);
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR)
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+	        signal(SIGCHLD, SIG_DFL) == SIG_ERR)
 		return -errno;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "status.h"
 #include "util/cleanup.h"
 
 /* What the child reports, in this order. */
@@ -220,7 +221,7 @@ void child_read_socket(struct child *child)
 	child->executed = child->exec_error == 0;
 }
 
-int child_reap(struct child *child)
+void child_reap(struct child *child)
 {
 	pid_t pid;
 
@@ -228,7 +229,6 @@ int child_reap(struct child *child)
 		pid = waitpid(child->pid, &child->wait_status, 0);
 	while (pid < 0 && errno == EINTR);
 	if (pid < 0)
-		return -errno;
+		child->wait_status = W_EXITCODE(STATUS_RUNNER, 0);
 	child->ended = true;
-	return 0;
 }

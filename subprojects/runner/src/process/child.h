@@ -51,7 +51,7 @@ int child_release(struct child *child);
 /* Takes what there is to read on `socket` without waiting: sets `executed` or exec_error, and closes it. */
 void child_read_socket(struct child *child);
 
-/* Waits for its end. */
-int child_reap(struct child *child);
+/* Waits for its end. Should somebody else have reaped it, it counts as ended with STATUS_RUNNER. */
+void child_reap(struct child *child);
 
 #endif

@@ -9,8 +9,14 @@
 
 #include "util/cleanup.h"
 
-/* SIGUSR1 and SIGUSR2 are not the runner's, and would end it. */
-static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+/* The last three ask for no end, but would end the runner. An alarm set by who called it survives execve and
+ * not fork (alarm(2)), and was meant for the command. */
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+static bool asks_for_end(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
 
 int signals_init(struct signals *ret_signals)
 {
@@ -39,6 +45,8 @@ static bool reached_already(const struct child *child, const struct signalfd_sig
 {
 	if (info->ssi_code != SI_KERNEL)
 		return info->ssi_pid == (uint32_t)child->pid;
+	if (info->ssi_signo == SIGALRM)
+		return false;
 	if (info->ssi_signo == SIGHUP && getsid(0) == getpid())
 		return false;
 	return getpgid(child->pid) == getpgrp();
@@ -51,7 +59,7 @@ void signals_take(struct signals *signals, const struct child *child)
 	while (read(signals->fd, &info, sizeof(info)) == sizeof(info)) {
 		int number = (int)info.ssi_signo;
 
-		if (number != SIGUSR1 && number != SIGUSR2) {
+		if (asks_for_end(number)) {
 			signals->n_interrupts++;
 			signals->last = number;
 		}

@@ -135,9 +135,15 @@ void console_say(struct console *console, uint32_t level, const char *format, ..
 	say(console, level, text);
 }
 
+size_t console_n_errors(struct console *console)
+{
+	LOCKED(console);
+	return console->n_errors;
+}
+
 void console_ensure_error(struct console *console, int error)
 {
-	if (console->n_errors == 0)
+	if (console_n_errors(console) == 0)
 		console_error(console, "%s", strerror(-error));
 }
 

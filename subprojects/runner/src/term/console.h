@@ -40,6 +40,9 @@ void console_say(struct console *console, uint32_t level, const char *format, ..
 #define console_warning(console, ...) console_say(console, RUNNER_LOG_WARNING, __VA_ARGS__)
 #define console_info(console, ...)    console_say(console, RUNNER_LOG_INFO, __VA_ARGS__)
 
+/* How many errors were said so far. */
+size_t console_n_errors(struct console *console);
+
 /* Says `error` (a negative errno) unless an error was said already: no failure is without a word. */
 void console_ensure_error(struct console *console, int error);
 

@@ -93,10 +93,13 @@ size_t text_columns(const char *text)
 
 void text_defuse(char *text)
 {
-	/* The controls of ISO 6429's second set are C2 80 to C2 9F in UTF-8. */
-	for (unsigned char *at = (unsigned char *)text; *at; at++)
-		if (iscntrl(*at) || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f))
+	for (unsigned char *at = (unsigned char *)text; *at; at++) {
+		/* The second set of ISO 6429 is C2 80 to C2 9F in UTF-8. */
+		if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
+			at[0] = at[1] = '?';
+		if (iscntrl(*at))
 			*at = '?';
+	}
 }
 
 /* Length of the well-formed UTF-8 sequence at `text`, 0 when there is none (The Unicode Standard, table 3-7).

@@ -1,0 +1,43 @@
+/* machine.h: what the machine allows, and what a run has left on it. */
+#ifndef TESTS_SUPPORT_MACHINE_H
+#define TESTS_SUPPORT_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Why nothing can be captured here, or NULL when it can: rights, BTF, uprobes. A constant. */
+const char *machine_why_no_capture(void);
+
+/* eBPF programs and links loaded on the machine: their ids, and how many are not in `before`. */
+struct machine_bpf {
+	uint32_t *ids;
+	size_t n_ids;
+};
+
+void machine_bpf_take(struct machine_bpf *ret_bpf);
+void machine_bpf_deinit(struct machine_bpf *bpf);
+
+/* Waits up to `seconds` until every program and link that is not in `before` is gone. Returns those left.
+ * (Another run on the same machine shows here too: tests that call it run alone.) */
+size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds);
+
+/* Whether the code of libraries named like `name` in a process is what their files hold, or -1 when the
+ * process is gone or maps none: a breakpoint left behind is a difference. */
+int machine_text_is_pristine(pid_t pid, const char *name);
+
+/* Calls `visit` for each live descendant of this process with its state letter of /proc/PID/stat. */
+void machine_each_descendant(void (*visit)(void *context, pid_t pid, char state), void *context);
+
+/* Descendants in state T or t, and all of them (zombies apart). */
+size_t machine_n_stopped(void);
+size_t machine_n_descendants(void);
+
+/* Waits until no descendant is left, reaping what comes to this process. Returns how many remain. */
+size_t machine_wait_for_none(unsigned seconds);
+
+/* Kills every descendant, by its id. */
+void machine_end_descendants(void);
+
+#endif
