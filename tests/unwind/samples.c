@@ -201,13 +201,13 @@ static void write_artifact(const struct samples *samples, int folder_fd)
 
 		add(writer, &allocation);
 		allocation = (struct event){
-			.type = EVENT_MALLOC,
-			.pid = allocation.pid,
-			.tid = allocation.tid,
-			.timestamp = allocation.timestamp,
-			.addr = 0x10000 + 32 * i,
-			.size = 32,
-			.stack_hash = allocation.stack.hash,
+		        .type = EVENT_MALLOC,
+		        .pid = allocation.pid,
+		        .tid = allocation.tid,
+		        .timestamp = allocation.timestamp,
+		        .addr = 0x10000 + 32 * i,
+		        .size = 32,
+		        .stack_hash = allocation.stack.hash,
 		};
 		add(writer, &allocation);
 	}
@@ -218,14 +218,14 @@ static void write_artifact(const struct samples *samples, int folder_fd)
 void samples_write_profile(const struct samples *samples, int folder_fd, const char *perf_map_folder)
 {
 	const struct dump_request request = {
-		.profile_fd = folder_fd,
-		.owner_uid = getuid(),
-		.owner_gid = getgid(),
-		.artifact_name = SAMPLES_ARTIFACT,
-		.arch = "x86_64",
-		.integration_name = "",
-		.integration_version = "",
-		.perf_map_folder = perf_map_folder,
+	        .profile_fd = folder_fd,
+	        .owner_uid = getuid(),
+	        .owner_gid = getgid(),
+	        .artifact_name = SAMPLES_ARTIFACT,
+	        .arch = "x86_64",
+	        .integration_name = "",
+	        .integration_version = "",
+	        .perf_map_folder = perf_map_folder,
 	};
 	struct dump_result result;
 
