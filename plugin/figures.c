@@ -23,7 +23,7 @@ size_t figures_lost(const struct programs *programs, const struct artifact_write
 		if (lost_names[i])
 			ret_lost[n++] = (struct dump_lost){lost_names[i], programs_lost(programs, i)};
 	ret_lost[n++] = (struct dump_lost){"artifact_unwritten", writer ? artifact_writer_n_lost(writer) : 0};
-	ret_lost[n++] = (struct dump_lost){"records_malformed", counts->n_malformed};
+	ret_lost[n++] = (struct dump_lost){"events_unencoded", counts->n_unencoded};
 	return n;
 }
 

@@ -33,6 +33,7 @@ struct session {
 	struct hold *hold;
 	struct ring *ring;
 	struct converter converter;
+	struct artifact_writer *writer;
 	struct drain *drain;
 	int artifact;
 	char artifact_name[64];
@@ -76,7 +77,7 @@ static int open_artifact(struct session *session, uint32_t pid)
 		return r;
 	}
 	session->artifact = fd;
-	return artifact_writer_new(fd, ZSTD_LEVEL, &session->converter.writer);
+	return artifact_writer_new(fd, ZSTD_LEVEL, &session->writer);
 }
 
 static int load(struct session *session)
@@ -117,6 +118,7 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 	session->log = (struct log_sink){host->log, host->context};
 	session->settings = *settings;
 	session->artifact = -1;
+	pthread_mutex_init(&session->converter.lock, NULL);
 	r = load(session);
 	if (!r)
 		r = untraced_new(&session->log, &session->untraced);
@@ -136,6 +138,12 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 
 int session_watch(struct session *session, uint32_t pid, int listener)
 {
+	struct drain_settings settings = {
+		.level = ZSTD_LEVEL,
+		.n_workers = session->host->wants_live ? 1 : 0, /* the live heap wants events in order */
+		.poll_ns = session->settings.poll_ns,
+		.log = &session->log,
+	};
 	int r;
 
 	if (listener < 0) {
@@ -154,7 +162,7 @@ int session_watch(struct session *session, uint32_t pid, int listener)
 	}
 	r = hold_start(listener, &session->guardian, session->programs, session->files, &session->log, &session->hold);
 	if (!r)
-		r = drain_start(session->ring, &session->converter, &session->drain);
+		r = drain_start(&settings, session->ring, &session->converter, session->writer, &session->drain);
 	if (r) {
 		log_error(&session->log, "cannot start a thread: %s", strerror(-r));
 		return r;
@@ -172,7 +180,7 @@ int session_figures(struct session *session, struct runner_figure *ret_figures, 
 {
 	struct figures_source source = {
 		.programs = session->programs,
-		.writer = session->converter.writer,
+		.writer = session->writer,
 		.counts = &session->converter.counts,
 		.result = session->finished ? &session->result : NULL,
 		.with_stacks = session->settings.with_stacks,
@@ -193,7 +201,7 @@ static int stop_recording(struct session *session)
 	r = drain_finish(session->drain);
 	session->drain = NULL;
 	if (!r)
-		r = artifact_writer_finish(session->converter.writer);
+		r = artifact_writer_finish(session->writer);
 	names_refresh(&session->converter.names);
 	return r;
 }
@@ -253,7 +261,7 @@ static int dump(struct session *session, int (*progress)(void *, uint32_t, const
 		.integration_name = "",
 		.integration_version = "",
 		.lost = lost,
-		.n_lost = figures_lost(session->programs, session->converter.writer, &session->converter.counts, lost),
+		.n_lost = figures_lost(session->programs, session->writer, &session->converter.counts, lost),
 		.perf_map_folder = "/tmp",
 		.log = &session->log,
 		.progress = progress,
@@ -278,13 +286,13 @@ int session_finish(struct session *session, int (*progress)(void *, uint32_t, co
 	size_t n_lost;
 	int r = stop_recording(session);
 
-	/* What could not be written is counted as lost: the rest of the folder is still worth having. */
+	/* What could not be written was reported and is counted as lost: the rest of the folder is still worth having. */
 	if (r)
-		log_error(&session->log, "cannot write the artifact %s/results/%s: %s", session->host->profile_path,
+		log_warning(&session->log, "the artifact %s/results/%s is incomplete: %s", session->host->profile_path,
 			session->artifact_name, strerror(-r));
 	r = dump(session, progress, progress_context);
 	session->finished = r == 0;
-	n_lost = figures_lost(session->programs, session->converter.writer, &session->converter.counts, lost);
+	n_lost = figures_lost(session->programs, session->writer, &session->converter.counts, lost);
 	for (size_t i = 0; i < n_lost; i++)
 		ret_outcome->n_lost += lost[i].value;
 	ret_outcome->n_lost += session->result.n_undefined;
@@ -303,9 +311,10 @@ struct session *session_free(struct session *session)
 	if (session->programs)
 		programs_detach(session->programs);
 	drain_finish(session->drain);
-	artifact_writer_free(session->converter.writer);
+	artifact_writer_free(session->writer);
 	heap_replay_free(session->converter.live);
 	names_deinit(&session->converter.names);
+	pthread_mutex_destroy(&session->converter.lock);
 	if (session->artifact >= 0)
 		close(session->artifact);
 	ring_free(session->ring);

@@ -19,24 +19,47 @@ const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 		"has a stack of its own)"},
 	{"probes", "auto|session|multi|perf",
 		"how probes are attached; auto (the default) takes the best that the kernel has"},
+	{"poll-interval", "MS",
+		"look at the ring buffer every so many milliseconds, 1 to 4000 (default 4); a full ring slows the command "
+		"down, nothing is lost"},
 	{"define-every-stack", NULL,
 		"for checking the identities: write the definition of every captured stack, not only of new ones"},
 };
 
-static int parse_budget(const char *text, const struct log_sink *log, uint32_t *ret_budget)
+/* A whole number from `min` to `max`. */
+static int parse_number(const char *option, const char *text, const char *unit, uint32_t min, uint32_t max,
+	const struct log_sink *log, uint32_t *ret_number)
 {
 	unsigned long value;
 	char *end;
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || value < STACK_BUDGET_MIN || value > STACK_BUDGET_MAX) {
-		log_error(log, "--stack-budget: '%s' is not a number of bytes from %u to %u", text, STACK_BUDGET_MIN,
-			STACK_BUDGET_MAX);
+	if (errno || end == text || *end || *text < '0' || *text > '9' || value < min || value > max) {
+		log_error(log, "--%s: '%s' is not a number of %s from %u to %u", option, text, unit, min, max);
 		return -EINVAL;
 	}
-	*ret_budget = value & ~7ul;
+	*ret_number = value;
 	return 0;
+}
+
+static int parse_budget(const char *text, const struct log_sink *log, uint32_t *ret_budget)
+{
+	int r = parse_number("stack-budget", text, "bytes", STACK_BUDGET_MIN, STACK_BUDGET_MAX, log, ret_budget);
+
+	if (!r)
+		*ret_budget &= ~7u; /* whole words */
+	return r;
+}
+
+static int parse_interval(const char *text, const struct log_sink *log, uint32_t *ret_ns)
+{
+	uint32_t ms;
+	int r = parse_number("poll-interval", text, "milliseconds", 1, 4000, log, &ms);
+
+	if (!r)
+		*ret_ns = ms * 1000000u;
+	return r;
 }
 
 static int parse_identity(const char *text, const struct log_sink *log, enum stack_identity *ret_identity)
@@ -78,7 +101,12 @@ static int parse_mechanism(const char *text, const struct log_sink *log, int *re
 int settings_parse(const struct runner_setting *given, uint32_t n_given, const struct log_sink *log,
 	struct settings *ret_settings)
 {
-	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_PATH, .mechanism = -1};
+	struct settings settings = {
+		.stack_budget = STACK_BUDGET_DEFAULT,
+		.identity = IDENTITY_PATH,
+		.mechanism = -1,
+		.poll_ns = 4000000,
+	};
 	int r = 0;
 
 	for (uint32_t i = 0; i < n_given && !r; i++) {
@@ -88,6 +116,8 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			r = parse_budget(given[i].value, log, &settings.stack_budget);
 		else if (!strcmp(given[i].name, "stack-identity"))
 			r = parse_identity(given[i].value, log, &settings.identity);
+		else if (!strcmp(given[i].name, "poll-interval"))
+			r = parse_interval(given[i].value, log, &settings.poll_ns);
 		else if (!strcmp(given[i].name, "probes"))
 			r = parse_mechanism(given[i].value, log, &settings.mechanism);
 		else if (!strcmp(given[i].name, "define-every-stack"))

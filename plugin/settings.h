@@ -9,7 +9,7 @@
 #include "runner_plugin.h"
 #include "util/log.h"
 
-#define SETTINGS_N_OPTIONS 5
+#define SETTINGS_N_OPTIONS 6
 
 extern const struct runner_option settings_options[SETTINGS_N_OPTIONS];
 
@@ -18,6 +18,7 @@ struct settings {
 	uint32_t stack_budget; /* bytes, a multiple of 8 */
 	enum stack_identity identity;
 	bool define_always; /* debugging: every capture sends its definition */
+	uint32_t poll_ns;   /* between looks at the ring */
 	int mechanism;      /* enum attach_mechanism, or negative: the best one */
 };
 

@@ -5,7 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "drain/ring.h"
+
 _Static_assert(RECORD_N_REGS == EVENT_N_REGS, "both sides have the same registers");
+
+/* Where events point to until they are encoded. */
+struct scratch {
+	char path[4096];
+	uint64_t fp_chain[FP_CHAIN_MAX];
+};
 
 /* Records have fixed sizes, but what comes from outside is checked. */
 #define AS(type, record, size) ((size) >= sizeof(type) ? (const type *)(record) : NULL)
@@ -58,14 +66,18 @@ static bool convert_process(struct converter *converter, const void *record, uin
 		return false;
 	event->parent_pid = process->parent_pid;
 	event->shares_memory = process->head.flags & RECORD_FLAG_SHARES_MEMORY;
+	pthread_mutex_lock(&converter->lock);
 	/* Without memory for a name the process keeps its last one. */
-	(void)names_set(&converter->names, event->pid, process->comm, event->type == EVENT_EXIT);
+	(void)names_set(&converter->names, event->pid, process->comm, event->timestamp, event->type == EVENT_EXIT);
+	pthread_mutex_unlock(&converter->lock);
 	return true;
 }
 
 static bool convert_mapping(struct converter *converter, const void *record, uint32_t size, struct event *event,
-	char *path, size_t n_path)
+	struct scratch *scratch)
 {
+	char *path = scratch->path;
+	size_t n_path = sizeof(scratch->path);
 	const struct record_mapping *mapping = AS(struct record_mapping, record, size);
 
 	if (!mapping)
@@ -85,7 +97,7 @@ static bool convert_mapping(struct converter *converter, const void *record, uin
 	return true;
 }
 
-static bool convert_stack(struct converter *converter, const void *record, uint32_t size, struct event *event)
+static bool convert_stack(const void *record, uint32_t size, struct event *event, struct scratch *scratch)
 {
 	const struct record_stack *stack = AS(struct record_stack, record, size);
 	const uint8_t *bytes = (const uint8_t *)(stack + 1);
@@ -96,13 +108,13 @@ static bool convert_stack(struct converter *converter, const void *record, uint3
 	n_padded = (stack->n_bytes + 7) & ~(size_t)7;
 	if (size < sizeof(*stack) + n_padded + stack->n_fp_chain * sizeof(uint64_t))
 		return false;
-	memcpy(converter->stack_copy, bytes + n_padded, stack->n_fp_chain * sizeof(uint64_t));
+	memcpy(scratch->fp_chain, bytes + n_padded, stack->n_fp_chain * sizeof(uint64_t));
 	event->stack = (struct event_stack){
 		.hash = stack->hash,
 		.sp = stack->sp,
 		.bytes = bytes,
 		.n_bytes = stack->n_bytes,
-		.fp_chain = converter->stack_copy,
+		.fp_chain = scratch->fp_chain,
 		.n_fp_chain = stack->n_fp_chain,
 		.truncated = stack->head.flags & RECORD_FLAG_TRUNCATED,
 	};
@@ -126,8 +138,8 @@ static const enum event_type types[] = {
 	[RECORD_STACK] = EVENT_STACK_DEFINITION,
 };
 
-static bool convert(struct converter *converter, const void *record, uint32_t size, struct event *event, char *path,
-	size_t n_path)
+static bool convert(struct converter *converter, const void *record, uint32_t size, struct event *event,
+	struct scratch *scratch)
 {
 	const struct record_head *head = AS(struct record_head, record, size);
 
@@ -149,29 +161,21 @@ static bool convert(struct converter *converter, const void *record, uint32_t si
 	case EVENT_EXIT:
 		return convert_process(converter, record, size, event);
 	case EVENT_MAPPING:
-		return convert_mapping(converter, record, size, event, path, n_path);
+		return convert_mapping(converter, record, size, event, scratch);
 	case EVENT_STACK_DEFINITION:
-		return convert_stack(converter, record, size, event);
+		return convert_stack(record, size, event, scratch);
 	default:
 		return convert_alloc(record, size, event);
 	}
 }
 
-static void count(struct converter *converter, const struct event *event)
+/* In order of arrival, which is near enough for a figure that moves. */
+static void replay_live(struct converter *converter, const struct event *event)
 {
 	struct convert_counts *counts = &converter->counts;
 	struct heap_row rows[2];
-	unsigned n_rows;
+	unsigned n_rows = heap_rows_of(event, rows);
 
-	__atomic_store_n(&counts->n_events, counts->n_events + 1, __ATOMIC_RELAXED);
-	if (event_is_allocation(event->type))
-		__atomic_store_n(&counts->n_allocations, counts->n_allocations + 1, __ATOMIC_RELAXED);
-	else if (event->type == EVENT_STACK_DEFINITION)
-		__atomic_store_n(&counts->n_definitions, counts->n_definitions + 1, __ATOMIC_RELAXED);
-	if (!converter->live)
-		return;
-	/* In order of arrival, which is near enough for a figure that moves. */
-	n_rows = heap_rows_of(event, rows);
 	for (unsigned i = 0; i < n_rows; i++)
 		if (heap_replay_apply(converter->live, &rows[i])) {
 			converter->live = heap_replay_free(converter->live);
@@ -181,15 +185,34 @@ static void count(struct converter *converter, const struct event *event)
 	__atomic_store_n(&counts->peak_bytes, heap_replay_sums(converter->live)->peak_bytes, __ATOMIC_RELAXED);
 }
 
-int converter_add(struct converter *converter, const void *record, uint32_t size)
+static void publish(struct convert_counts *to, const struct convert_counts *from)
 {
-	struct event event = {};
-	char path[4096];
+	__atomic_fetch_add(&to->n_events, from->n_events, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->n_allocations, from->n_allocations, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->n_definitions, from->n_definitions, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->n_unencoded, from->n_unencoded, __ATOMIC_RELAXED);
+}
 
-	if (!convert(converter, record, size, &event, path, sizeof(path))) {
-		converter->counts.n_malformed++;
-		return 0;
+void converter_run(struct converter *converter, const void *batch, size_t n, struct artifact_frame *frame)
+{
+	struct convert_counts counts = {};
+	struct scratch scratch;
+	const void *record;
+	uint32_t size;
+	size_t at = 0;
+
+	while ((record = ring_record(batch, n, &at, &size))) {
+		struct event event = {};
+
+		if (!convert(converter, record, size, &event, &scratch) || artifact_frame_add(frame, &event)) {
+			counts.n_unencoded++;
+			continue;
+		}
+		counts.n_events++;
+		counts.n_allocations += event_is_allocation(event.type);
+		counts.n_definitions += event.type == EVENT_STACK_DEFINITION;
+		if (converter->live)
+			replay_live(converter, &event);
 	}
-	count(converter, &event);
-	return artifact_writer_add(converter->writer, &event);
+	publish(&converter->counts, &counts);
 }

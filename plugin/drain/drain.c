@@ -1,246 +1,184 @@
-/* drain.c: batches go from the ring's thread to the encoder's and come back empty.
+/* drain.c: see drain.h.
  *
- * The ring's thread never waits for the encoder: when all batches are under way it takes a new one, up to a bound,
- * and only then leaves the records in the ring. It polls: at the rates that matter a wake-up per record costs the
+ * The ring's thread never waits for the encoding as long as batches are to be had; when none is, records wait in the
+ * ring, whose producers slow down by themselves. It polls: at the rates that matter a wake-up per record costs the
  * benchmark more than a look every few milliseconds costs anybody. */
 #include "drain/drain.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "drain/batch.h"
 #include "util/cleanup.h"
 
-#define BATCH_BYTES   (1u << 20)
-#define MAX_BATCHES   256u
-#define POLL_NS       4000000
-#define FLUSH_SECONDS 1
+/* Whatever happens to this process, only what came in this time is not in the file. */
+#define MAX_AGE_NS 500000000ull
 
-struct batch {
-	struct batch *next;
-	size_t n_bytes;
-	_Alignas(8) char data[BATCH_BYTES];
-};
+/* The ring's thread does little, and must not wait for a processor behind those it works for. */
+#define TAKER_NICE (-10)
 
-struct queue {
-	struct batch *first, **last;
+struct worker {
+	pthread_t thread;
+	struct drain *drain;
+	struct artifact_frame *frame;
 };
 
 struct drain {
-	pthread_t taker, encoder;
-	pthread_mutex_t lock;
-	pthread_cond_t filled, freed;
-	struct queue full;
-	struct batch *empty;
-	unsigned n_batches;
-	bool stopping;   /* nothing is added to the ring any more */
-	bool taker_done; /* nothing is added to `full` any more */
-	int error;
+	pthread_t taker;
+	struct drain_settings settings;
+	struct batches batches;
+	struct worker *workers;
+	unsigned n_workers;
+	bool stopping; /* nothing is added to the ring any more; atomic */
+	int error;     /* of the artifact; written by the worker whose turn it is */
 	struct ring *ring;
 	struct converter *converter;
+	struct artifact_writer *writer;
 };
 
-static void queue_push(struct queue *queue, struct batch *batch)
+static uint64_t now_ns(void)
 {
-	batch->next = NULL;
-	*queue->last = batch;
-	queue->last = &batch->next;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + now.tv_nsec;
 }
 
-static struct batch *queue_pop(struct queue *queue)
+static unsigned n_processors(void)
 {
-	struct batch *batch = queue->first;
+	cpu_set_t set;
 
-	if (!batch)
-		return NULL;
-	queue->first = batch->next;
-	if (!queue->first)
-		queue->last = &queue->first;
-	return batch;
-}
-
-static struct batch *take_empty(struct drain *drain)
-{
-	struct batch *batch;
-
-	pthread_mutex_lock(&drain->lock);
-	for (;;) {
-		batch = drain->empty;
-		if (batch) {
-			drain->empty = batch->next;
-			break;
-		}
-		if (drain->n_batches < MAX_BATCHES && (batch = malloc(sizeof(*batch)))) {
-			drain->n_batches++;
-			break;
-		}
-		pthread_cond_wait(&drain->freed, &drain->lock);
-	}
-	pthread_mutex_unlock(&drain->lock);
-	return batch;
-}
-
-static bool is_stopping(struct drain *drain)
-{
-	bool stopping;
-
-	pthread_mutex_lock(&drain->lock);
-	stopping = drain->stopping;
-	pthread_mutex_unlock(&drain->lock);
-	return stopping;
-}
-
-static void hand_over(struct drain *drain, struct batch *batch)
-{
-	pthread_mutex_lock(&drain->lock);
-	queue_push(&drain->full, batch);
-	pthread_cond_signal(&drain->filled);
-	pthread_mutex_unlock(&drain->lock);
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
 static void *take(void *argument)
 {
 	struct drain *drain = argument;
-	struct batch *batch = take_empty(drain);
+	struct batch *batch = batches_take_empty(&drain->batches);
+	uint64_t started = now_ns();
 
 	prctl(PR_SET_NAME, "memstacks-drain");
+	setpriority(PRIO_PROCESS, syscall(SYS_gettid), TAKER_NICE); /* as well as it goes */
 	for (;;) {
-		bool stopping = is_stopping(drain);
-		struct timespec pause = {.tv_nsec = POLL_NS};
+		bool stopping = __atomic_load_n(&drain->stopping, __ATOMIC_ACQUIRE);
+		struct timespec pause = {.tv_nsec = drain->settings.poll_ns % 1000000000u,
+			.tv_sec = drain->settings.poll_ns / 1000000000u};
+		size_t n = ring_take(drain->ring, batch->data + batch->n_bytes, sizeof(batch->data) - batch->n_bytes);
+		bool more = ring_pending(drain->ring) > 0;
 
-		batch->n_bytes = ring_take(drain->ring, batch->data, sizeof(batch->data));
-		if (batch->n_bytes) {
-			hand_over(drain, batch);
-			batch = take_empty(drain);
-			if (ring_pending(drain->ring) >= BATCH_BYTES / 4)
-				continue;
-		} else if (stopping) {
-			break;
+		batch->n_bytes += n;
+		/* Full: the next record does not fit. */
+		if (batch->n_bytes && ((!n && more) || stopping || now_ns() - started > MAX_AGE_NS)) {
+			batches_fill(&drain->batches, batch);
+			batch = batches_take_empty(&drain->batches);
+			started = now_ns();
 		}
-		if (!stopping)
+		if (stopping && !more && !batch->n_bytes)
+			break;
+		if (!stopping && (!more || !n))
 			nanosleep(&pause, NULL);
 	}
-	pthread_mutex_lock(&drain->lock);
-	batch->next = drain->empty;
-	drain->empty = batch;
-	drain->taker_done = true;
-	pthread_cond_signal(&drain->filled);
-	pthread_mutex_unlock(&drain->lock);
+	batches_close(&drain->batches, batch, drain->n_workers);
 	return NULL;
 }
 
-/* The next batch; NULL when there will be none (*ret_done) or none came for a while. */
-static struct batch *next_full(struct drain *drain, bool *ret_done)
+static void *work(void *argument)
 {
-	struct timespec until;
+	struct worker *worker = argument;
+	struct drain *drain = worker->drain;
 	struct batch *batch;
-	int r = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += FLUSH_SECONDS;
-	pthread_mutex_lock(&drain->lock);
-	while (!(batch = queue_pop(&drain->full)) && !drain->taker_done && r != ETIMEDOUT)
-		r = pthread_cond_timedwait(&drain->filled, &drain->lock, &until);
-	*ret_done = !batch && drain->taker_done;
-	pthread_mutex_unlock(&drain->lock);
-	return batch;
-}
-
-static void keep_error(struct drain *drain, int r)
-{
-	if (r && !drain->error)
-		drain->error = r;
-}
-
-static void encode_batch(struct drain *drain, const struct batch *batch)
-{
-	const void *record;
-	uint32_t size;
-	size_t at = 0;
-
-	while ((record = ring_record(batch->data, batch->n_bytes, &at, &size)))
-		keep_error(drain, converter_add(drain->converter, record, size));
-}
-
-static void *encode(void *argument)
-{
-	struct drain *drain = argument;
-	time_t flushed = 0;
-	bool done = false;
 
 	prctl(PR_SET_NAME, "memstacks-write");
-	while (!done) {
-		struct batch *batch = next_full(drain, &done);
-		struct timespec now;
+	while ((batch = batches_take_full(&drain->batches))) {
+		const uint8_t *data;
+		size_t n;
+		int r;
 
-		if (batch) {
-			encode_batch(drain, batch);
-			pthread_mutex_lock(&drain->lock);
-			batch->next = drain->empty;
-			drain->empty = batch;
-			pthread_cond_signal(&drain->freed);
-			pthread_mutex_unlock(&drain->lock);
+		converter_run(drain->converter, batch->data, batch->n_bytes, worker->frame);
+		/* Here, where it goes on beside others; without memory for it the turn finds out again. */
+		(void)artifact_frame_compress(worker->frame, &data, &n);
+		batches_await_turn(&drain->batches, batch);
+		r = artifact_writer_put(drain->writer, worker->frame);
+		if (r && !drain->error) {
+			drain->error = r;
+			log_error(drain->settings.log, "cannot write the artifact, from here on events are lost: %s",
+				strerror(-r));
 		}
-		/* Whatever happens to this process, only the last second is not in the file. */
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec > flushed + FLUSH_SECONDS) {
-			keep_error(drain, artifact_writer_flush(drain->converter->writer));
-			flushed = now.tv_sec;
-		}
+		batches_done(&drain->batches, batch);
 	}
 	return NULL;
 }
 
 static void drain_free(struct drain *drain)
 {
-	struct batch *batch;
-
-	while ((batch = drain->empty)) {
-		drain->empty = batch->next;
-		free(batch);
-	}
-	pthread_mutex_destroy(&drain->lock);
-	pthread_cond_destroy(&drain->filled);
-	pthread_cond_destroy(&drain->freed);
+	for (unsigned i = 0; i < drain->n_workers; i++)
+		artifact_frame_free(drain->workers[i].frame);
+	free(drain->workers);
+	batches_deinit(&drain->batches);
 	free(drain);
 }
 
-static void stop_taker(struct drain *drain)
+static int start_threads(struct drain *drain)
 {
-	pthread_mutex_lock(&drain->lock);
-	drain->stopping = true;
-	pthread_mutex_unlock(&drain->lock);
-	pthread_join(drain->taker, NULL);
+	int r = -pthread_create(&drain->taker, NULL, take, drain);
+
+	if (r)
+		return r;
+	for (unsigned i = 0; i < drain->n_workers; i++) {
+		r = -pthread_create(&drain->workers[i].thread, NULL, work, &drain->workers[i]);
+		if (r && i == 0) {
+			__atomic_store_n(&drain->stopping, true, __ATOMIC_RELEASE);
+			pthread_join(drain->taker, NULL);
+			return r;
+		}
+		if (r) {
+			/* Fewer do as well. The frames of those that are not there are not needed. */
+			for (unsigned k = i; k < drain->n_workers; k++)
+				artifact_frame_free(drain->workers[k].frame);
+			drain->n_workers = i;
+		}
+	}
+	return 0;
 }
 
-int drain_start(struct ring *ring, struct converter *converter, struct drain **ret_drain)
+int drain_start(const struct drain_settings *settings, struct ring *ring, struct converter *converter,
+	struct artifact_writer *writer, struct drain **ret_drain)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
-	pthread_condattr_t monotonic;
-	int r;
+	unsigned n_cpus = n_processors(), n_allowed;
+	int r = 0;
 
 	if (!drain)
 		return -ENOMEM;
+	drain->settings = *settings;
 	drain->ring = ring;
 	drain->converter = converter;
-	drain->full.last = &drain->full.first;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&drain->lock, NULL);
-	pthread_cond_init(&drain->filled, &monotonic);
-	pthread_cond_init(&drain->freed, NULL);
-	pthread_condattr_destroy(&monotonic);
-	r = -pthread_create(&drain->taker, NULL, take, drain);
-	if (r) {
-		drain_free(drain);
-		return r;
+	drain->writer = writer;
+	/* While the command runs, one processor is its own and one the ring's; afterwards all may work. */
+	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 3 ? n_cpus - 2 : 1;
+	drain->n_workers = settings->n_workers ? settings->n_workers : n_cpus;
+	batches_init(&drain->batches, n_allowed);
+	drain->workers = calloc(drain->n_workers, sizeof(*drain->workers));
+	for (unsigned i = 0; drain->workers && i < drain->n_workers && !r; i++) {
+		drain->workers[i].drain = drain;
+		r = artifact_frame_new(settings->level, &drain->workers[i].frame);
 	}
-	r = -pthread_create(&drain->encoder, NULL, encode, drain);
+	if (!drain->workers)
+		r = -ENOMEM;
+	if (!r)
+		r = start_threads(drain);
 	if (r) {
-		stop_taker(drain);
+		if (!drain->workers)
+			drain->n_workers = 0;
 		drain_free(drain);
 		return r;
 	}
@@ -254,8 +192,10 @@ int drain_finish(struct drain *drain)
 
 	if (!drain)
 		return 0;
-	stop_taker(drain);
-	pthread_join(drain->encoder, NULL);
+	__atomic_store_n(&drain->stopping, true, __ATOMIC_RELEASE);
+	pthread_join(drain->taker, NULL);
+	for (unsigned i = 0; i < drain->n_workers; i++)
+		pthread_join(drain->workers[i].thread, NULL);
 	r = drain->error;
 	drain_free(drain);
 	return r;

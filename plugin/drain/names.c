@@ -38,7 +38,7 @@ static int grow(struct names *names)
 	return 0;
 }
 
-int names_set(struct names *names, uint32_t pid, const char comm[RECORD_COMM_SIZE], bool ended)
+int names_set(struct names *names, uint32_t pid, const char comm[RECORD_COMM_SIZE], uint64_t timestamp, bool ended)
 {
 	struct process_name *entry;
 	size_t slot;
@@ -50,10 +50,15 @@ int names_set(struct names *names, uint32_t pid, const char comm[RECORD_COMM_SIZ
 			return r;
 	}
 	slot = slot_of(names, pid);
-	if (!names->index[slot])
+	if (!names->index[slot]) {
 		names->index[slot] = ++names->n_entries;
+		names->entries[names->n_entries - 1].timestamp = 0;
+	}
 	entry = &names->entries[names->index[slot] - 1];
+	if (timestamp < entry->timestamp)
+		return 0;
 	entry->pid = pid;
+	entry->timestamp = timestamp;
 	entry->ended = ended;
 	memcpy(entry->comm, comm, RECORD_COMM_SIZE);
 	entry->comm[RECORD_COMM_SIZE] = '\0';

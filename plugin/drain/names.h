@@ -11,6 +11,7 @@
 struct process_name {
 	uint32_t pid;
 	bool ended;
+	uint64_t timestamp; /* of the name */
 	char comm[RECORD_COMM_SIZE + 1];
 };
 
@@ -21,8 +22,9 @@ struct names {
 	uint32_t *index; /* open addressing by pid: position in entries + 1, or 0 */
 };
 
-/* Sets the name of `pid`. 0 or -ENOMEM. A zeroed struct is an empty table. */
-int names_set(struct names *names, uint32_t pid, const char comm[RECORD_COMM_SIZE], bool ended);
+/* Sets the name of `pid` as of `timestamp`, unless a later one is known. 0 or -ENOMEM. A zeroed struct is an empty
+ * table. */
+int names_set(struct names *names, uint32_t pid, const char comm[RECORD_COMM_SIZE], uint64_t timestamp, bool ended);
 
 /* Asks the system for the names of processes that have not ended. */
 void names_refresh(struct names *names);

@@ -1,27 +1,17 @@
-/* writer.c: whole events into whole zstd frames. */
+/* writer.c: frames into a file. */
 #include "artifact/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zstd.h>
 
-#include "artifact/encode.h"
 #include "util/cleanup.h"
 #include "util/file.h"
-#include "util/grow.h"
-
-/* Uncompressed bytes of a frame: enough for compression, little enough to lose. */
-#define FRAME_BYTES (1u << 20)
 
 struct artifact_writer {
 	int fd;
 	int error; /* of the first frame that could not be written */
-	ZSTD_CCtx *context;
-	msgpack_sbuffer pending;
-	uint8_t *frame; /* compressed */
-	size_t n_frame_allocated;
-	uint64_t n_pending;
+	struct artifact_frame *pending;
 	uint64_t n_frames;
 	uint64_t n_lost;
 	uint64_t n_bytes;
@@ -34,15 +24,10 @@ int artifact_writer_new(int fd, int level, struct artifact_writer **ret_writer)
 	if (!writer)
 		return -ENOMEM;
 	writer->fd = fd;
-	writer->context = ZSTD_createCCtx();
-	if (!writer->context) {
+	if (artifact_frame_new(level, &writer->pending) < 0) {
 		artifact_writer_free(writer);
 		return -ENOMEM;
 	}
-	msgpack_sbuffer_init(&writer->pending);
-	/* Neither can fail: zstd clamps levels to what it has. */
-	ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1);
 	*ret_writer = writer;
 	return 0;
 }
@@ -54,41 +39,33 @@ static void cut_back(struct artifact_writer *writer)
 		lseek(writer->fd, (off_t)writer->n_bytes, SEEK_SET);
 }
 
-static int compress_pending(struct artifact_writer *writer, size_t *ret_n)
+static int write_frame(struct artifact_writer *writer, struct artifact_frame *frame)
 {
+	const uint8_t *data;
 	size_t n;
-	int r = grow_array(
-	        &writer->frame, &writer->n_frame_allocated, ZSTD_compressBound(writer->pending.size), 1);
+	int r = artifact_frame_compress(frame, &data, &n);
 
 	if (r < 0)
 		return r;
-	n = ZSTD_compress2(writer->context, writer->frame, writer->n_frame_allocated, writer->pending.data,
-	        writer->pending.size);
-	if (ZSTD_isError(n))
-		return -ENOMEM; /* the only error left once there is room for any outcome */
-	*ret_n = n;
+	r = file_write_all(writer->fd, data, n);
+	if (r < 0) {
+		cut_back(writer);
+		return r;
+	}
+	__atomic_store_n(&writer->n_bytes, writer->n_bytes + n, __ATOMIC_RELAXED);
+	writer->n_frames++;
 	return 0;
 }
 
-static int write_frame(struct artifact_writer *writer)
+int artifact_writer_put(struct artifact_writer *writer, struct artifact_frame *frame)
 {
-	size_t n = 0;
-	int r = compress_pending(writer, &n);
+	int r = writer->error ? writer->error : write_frame(writer, frame);
 
-	if (r >= 0) {
-		r = file_write_all(writer->fd, writer->frame, n);
-		if (r < 0)
-			cut_back(writer);
-	}
 	if (r < 0) {
 		writer->error = r;
-		writer->n_lost += writer->n_pending;
-	} else {
-		writer->n_bytes += n;
-		writer->n_frames++;
+		writer->n_lost += artifact_frame_n_events(frame);
 	}
-	writer->n_pending = 0;
-	msgpack_sbuffer_clear(&writer->pending);
+	artifact_frame_clear(frame);
 	return r;
 }
 
@@ -97,20 +74,21 @@ int artifact_writer_add(struct artifact_writer *writer, const struct event *even
 	int r = writer->error;
 
 	if (r == 0)
-		r = event_encode(&writer->pending, event);
+		r = artifact_frame_add(writer->pending, event);
 	if (r < 0) {
 		writer->n_lost++;
 		return r;
 	}
-	writer->n_pending++;
-	return writer->pending.size >= FRAME_BYTES ? write_frame(writer) : 0;
+	if (artifact_frame_n_bytes(writer->pending) < ARTIFACT_FRAME_BYTES)
+		return 0;
+	return artifact_writer_put(writer, writer->pending);
 }
 
 int artifact_writer_flush(struct artifact_writer *writer)
 {
 	if (writer->error)
 		return writer->error;
-	return writer->n_pending > 0 ? write_frame(writer) : 0;
+	return artifact_frame_n_events(writer->pending) > 0 ? artifact_writer_put(writer, writer->pending) : 0;
 }
 
 int artifact_writer_finish(struct artifact_writer *writer)
@@ -119,7 +97,7 @@ int artifact_writer_finish(struct artifact_writer *writer)
 
 	if (r < 0 || writer->n_frames > 0)
 		return r;
-	return write_frame(writer);
+	return artifact_writer_put(writer, writer->pending);
 }
 
 uint64_t artifact_writer_n_lost(const struct artifact_writer *writer)
@@ -129,16 +107,14 @@ uint64_t artifact_writer_n_lost(const struct artifact_writer *writer)
 
 uint64_t artifact_writer_n_bytes(const struct artifact_writer *writer)
 {
-	return writer->n_bytes;
+	return __atomic_load_n(&writer->n_bytes, __ATOMIC_RELAXED);
 }
 
 struct artifact_writer *artifact_writer_free(struct artifact_writer *writer)
 {
 	if (!writer)
 		return NULL;
-	ZSTD_freeCCtx(writer->context);
-	msgpack_sbuffer_destroy(&writer->pending);
-	free(writer->frame);
+	artifact_frame_free(writer->pending);
 	free(writer);
 	return NULL;
 }

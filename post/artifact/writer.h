@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "artifact/event.h"
+#include "artifact/frame.h"
 
 struct artifact_writer;
 
@@ -17,6 +18,11 @@ int artifact_writer_new(int fd, int level, struct artifact_writer **ret_writer);
  * frame, and later events are only counted (the call then returns the first error again). */
 int artifact_writer_add(struct artifact_writer *writer, const struct event *event);
 
+/* Writes a frame that was filled elsewhere, behind what was added so far, and clears it. Where that is done with
+ * frames of several threads, the caller sees to it that only one at a time does it, in the right order. Errors
+ * as above. */
+int artifact_writer_put(struct artifact_writer *writer, struct artifact_frame *frame);
+
 /* Writes what is pending as a frame of its own, so that it survives the death of this process. */
 int artifact_writer_flush(struct artifact_writer *writer);
 
@@ -26,7 +32,7 @@ int artifact_writer_finish(struct artifact_writer *writer);
 /* Events that were given and are not in the file. */
 uint64_t artifact_writer_n_lost(const struct artifact_writer *writer);
 
-/* Bytes written to the file so far. */
+/* Bytes written to the file so far. Any thread. */
 uint64_t artifact_writer_n_bytes(const struct artifact_writer *writer);
 
 /* NULL-safe; returns NULL. Does not flush. */

@@ -1,0 +1,39 @@
+/* frame.h: one zstd frame of an artifact under construction: whole events, encoded, then compressed.
+ *
+ * Frames are independent of each other, so several threads may each fill and compress one of their own; only
+ * their order in the file is the writer's business.
+ */
+#ifndef POST_ARTIFACT_FRAME_H
+#define POST_ARTIFACT_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "artifact/event.h"
+
+/* Uncompressed bytes of a frame: enough for compression, little enough to lose. */
+#define ARTIFACT_FRAME_BYTES (1u << 20)
+
+struct artifact_frame;
+
+/* `level` is the zstd level. 0 or -ENOMEM. */
+int artifact_frame_new(int level, struct artifact_frame **ret_frame);
+
+/* Adds one event. 0, -ENOMEM, or -EINVAL for no such type: then the frame is what it was. */
+int artifact_frame_add(struct artifact_frame *frame, const struct event *event);
+
+/* Uncompressed bytes and events so far. */
+size_t artifact_frame_n_bytes(const struct artifact_frame *frame);
+uint64_t artifact_frame_n_events(const struct artifact_frame *frame);
+
+/* Compresses what was added (also nothing at all: an empty frame); once, however often it is asked. The result
+ * belongs to the frame and is valid until it changes. 0 or -ENOMEM. */
+int artifact_frame_compress(struct artifact_frame *frame, const uint8_t **ret_data, size_t *ret_n);
+
+/* Empties it for the next one. */
+void artifact_frame_clear(struct artifact_frame *frame);
+
+/* NULL-safe; returns NULL. */
+struct artifact_frame *artifact_frame_free(struct artifact_frame *frame);
+
+#endif
