@@ -6,6 +6,7 @@
 
 #define IMAGE_NONE   0xffffffffu
 #define TAG_NOT_CODE (-1)
+#define TAG_REMOVE   ~0ull /* image_change: nothing takes the place of what ends */
 
 static __always_inline struct image *image_get(u32 index)
 {
@@ -78,7 +79,7 @@ static __always_inline u32 image_new(void)
 	return index;
 }
 
-/* The tag of the range that holds `address`, or TAG_NOT_CODE. */
+/* The kind of the range that holds `address`, RANGE_FILE or RANGE_ANONYMOUS, or TAG_NOT_CODE. */
 __noinline int image_tag(u32 index, u64 address)
 {
 	struct image *image = image_get(index);
@@ -98,16 +99,16 @@ __noinline int image_tag(u32 index, u64 address)
 		else if (address >= range->end)
 			low = middle + 1;
 		else
-			return range->tag;
+			return RANGE_KIND(range->tag);
 	}
 	return TAG_NOT_CODE;
 }
 
-/* A change of an image: what was in [start, end) ends; with `add`, [start, end) is a new range. */
+/* A change of an image: what was in [start, end) ends; unless tag is TAG_REMOVE, [start, end) is a new range. */
 struct change {
 	u64 start, end;
-	u32 tag;
-	u32 add;
+	u64 tag, file_offset;
+	u32 inserted;
 	u32 from, to; /* images */
 	u32 changed_files;
 };
@@ -115,7 +116,7 @@ struct change {
 /* Appends one range to an image that is being made, joined with its neighbour where both are anonymous (a JIT maps
  * thousands). A function of its own to the verifier, and the count lives in the image: what the verifier cannot
  * know it cannot follow through a thousand values. */
-__noinline int image_append(u32 index, u64 start, u64 end, u32 tag)
+__noinline int image_append(u32 index, u64 start, u64 end, u64 tag, u64 file_offset)
 {
 	struct image *image = image_get(index);
 	struct range *range;
@@ -125,7 +126,7 @@ __noinline int image_append(u32 index, u64 start, u64 end, u32 tag)
 		return 0;
 	n = image->n_ranges;
 	range = &image->ranges[BELOW(n - 1, MAX_IMAGE_RANGES)];
-	if (n && tag == RANGE_ANONYMOUS && range->tag == tag && range->end == start) {
+	if (n && RANGE_KIND(tag) == RANGE_ANONYMOUS && range->tag == tag && range->end == start) {
 		range->end = image->high = end;
 		return 0;
 	}
@@ -144,23 +145,24 @@ __noinline int image_append(u32 index, u64 start, u64 end, u32 tag)
 	range->start = start;
 	range->end = image->high = end;
 	range->tag = tag;
+	range->file_offset = file_offset;
 	image->n_ranges = n + 1;
 	return 0;
 }
 
 static __always_inline void change_insert(struct change *change)
 {
-	if (!change->add)
+	if (change->inserted || change->tag == TAG_REMOVE)
 		return;
-	change->add = 0;
-	image_append(change->to, change->start, change->end, change->tag);
+	change->inserted = 1;
+	image_append(change->to, change->start, change->end, change->tag, change->file_offset);
 }
 
 static long change_step(u32 i, struct change *change)
 {
 	struct image *from = image_get(change->from);
 	struct range *range;
-	u64 start, end, tag;
+	u64 start, end, tag, offset;
 
 	if (!from)
 		return 1;
@@ -172,28 +174,29 @@ static long change_step(u32 i, struct change *change)
 	start = range->start;
 	end = range->end;
 	tag = range->tag;
+	offset = range->file_offset;
 	if (end <= change->start) {
-		image_append(change->to, start, end, tag);
+		image_append(change->to, start, end, tag, offset);
 		return 0;
 	}
 	if (start >= change->end) {
 		change_insert(change);
-		image_append(change->to, start, end, tag);
+		image_append(change->to, start, end, tag, offset);
 		return 0;
 	}
-	if (tag == RANGE_FILE)
+	if (RANGE_KIND(tag) == RANGE_FILE)
 		change->changed_files = 1;
 	if (start < change->start)
-		image_append(change->to, start, change->start, tag);
+		image_append(change->to, start, change->start, tag, offset);
 	change_insert(change);
 	if (end > change->end)
-		image_append(change->to, change->end, end, tag);
+		image_append(change->to, change->end, end, tag, offset + (change->end - start));
 	return 0;
 }
 
 /* Replaces the image of the process in `slot` by one with the change applied. Other threads may change it at the same time:
  * the loser starts again. */
-__noinline int image_change(u32 slot, u64 start, u64 end, u32 tag, u32 add)
+__noinline int image_change(u32 slot, u64 start, u64 end, u64 tag, u64 file_offset)
 {
 	struct process *process = bpf_map_lookup_elem(&processes, &slot);
 
@@ -204,10 +207,10 @@ __noinline int image_change(u32 slot, u64 start, u64 end, u32 tag, u32 add)
 			.start = start,
 			.end = end,
 			.tag = tag,
-			.add = add,
+			.file_offset = file_offset,
 			.from = process->image,
 			.to = image_take(),
-			.changed_files = add && tag == RANGE_FILE,
+			.changed_files = tag != TAG_REMOVE && RANGE_KIND(tag) == RANGE_FILE,
 		};
 		struct image *from = image_get(change.from), *to = image_get(change.to);
 
@@ -266,10 +269,10 @@ __noinline int image_overlaps(u32 index, u64 start, u64 end)
 	return 0;
 }
 
-/* Does one range of that tag hold all of [start, end)? */
-static __always_inline int image_holds(u32 index, u64 start, u64 end, int tag)
+/* Do ranges of that kind hold both ends of [start, end)? */
+static __always_inline int image_holds(u32 index, u64 start, u64 end, int kind)
 {
-	return image_tag(index, start) == tag && image_tag(index, end - 1) == tag;
+	return image_tag(index, start) == kind && image_tag(index, end - 1) == kind;
 }
 
 #endif

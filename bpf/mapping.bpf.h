@@ -99,6 +99,15 @@ static __always_inline void emit_mapping(struct record_head *head, u64 addr, u64
 	ring_submit(record);
 }
 
+/* The number of a file's rules, 0 where there are none. */
+static __always_inline u32 module_of(const struct mapped_file *file)
+{
+	struct file_key key = {file->dev, file->ino};
+	u32 *module = bpf_map_lookup_elem(&modules, &key);
+
+	return module ? *module : 0;
+}
+
 static __always_inline void map_file(struct caller *caller, u64 addr, u64 len, u64 file_offset,
 	const struct mapped_file *file)
 {
@@ -106,13 +115,13 @@ static __always_inline void map_file(struct caller *caller, u64 addr, u64 len, u
 
 	fill_head(&head, RECORD_MAPPING, caller->process->pid, caller->thread->tid, caller->now);
 	emit_mapping(&head, addr, len, file_offset, file);
-	image_change(caller->thread->process, addr, addr + len, RANGE_FILE, 1);
+	image_change(caller->thread->process, addr, addr + len, RANGE_OF(module_of(file)), file_offset);
 }
 
 static __always_inline void unmap(struct caller *caller, u64 addr, u64 len)
 {
 	if (image_overlaps(caller->process->image, addr, addr + len))
-		image_change(caller->thread->process, addr, addr + len, 0, 0);
+		image_change(caller->thread->process, addr, addr + len, TAG_REMOVE, 0);
 }
 
 static __always_inline int on_mmap(struct syscall_exit *exit)
@@ -129,12 +138,12 @@ static __always_inline int on_mmap(struct syscall_exit *exit)
 	if (!(SYSCALL_ARG2(caller.regs) & PROT_EXEC)) {
 		unmap(&caller, addr, len);
 	} else if (SYSCALL_ARG3(caller.regs) & MAP_ANONYMOUS) {
-		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 1);
+		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 0);
 	} else if (descriptor_identity(SYSCALL_ARG4(caller.regs), &file) == 0) {
 		map_file(&caller, addr, len, SYSCALL_ARG5(caller.regs), &file);
 	} else {
 		count_lost(LOST_MAPPINGS);
-		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 1);
+		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 0);
 	}
 	return 0;
 }
@@ -170,7 +179,7 @@ static __always_inline int on_mremap(struct syscall_exit *exit)
 	tag = image_tag(caller.process->image, old_addr);
 	unmap(&caller, old_addr, PAGE_ROUND(old_len));
 	if (tag != TAG_NOT_CODE)
-		image_change(caller.thread->process, addr, addr + PAGE_ROUND(new_len), RANGE_ANONYMOUS, 1);
+		image_change(caller.thread->process, addr, addr + PAGE_ROUND(new_len), RANGE_ANONYMOUS, 0);
 	else
 		unmap(&caller, addr, PAGE_ROUND(new_len));
 	return 0;
@@ -212,7 +221,7 @@ static __always_inline int on_mprotect(struct syscall_exit *exit)
 	if (vma.found)
 		map_file(&caller, addr, len, vma.file_offset + (addr - vma.start), &vma.file);
 	else
-		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 1);
+		image_change(caller.thread->process, addr, addr + len, RANGE_ANONYMOUS, 0);
 	return 0;
 }
 

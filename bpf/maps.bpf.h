@@ -7,7 +7,8 @@
 /* Kernel type names, since these reach the plugin through the generated header.
  *
  * Knobs, set before the object is loaded. */
-const volatile __u32 stack_identity = IDENTITY_CODE;
+const volatile __u32 stack_identity = IDENTITY_PATH;
+const volatile __u32 define_always = 0; /* debugging: every capture sends its definition */
 const volatile __u32 with_stacks = 0;
 
 /* Set before the object is loaded too, but no constant to the verifier: what it accepts for one value it must
@@ -84,6 +85,45 @@ struct {
 	__type(key, u32);
 	__type(value, struct executed);
 } executed SEC(".maps");
+
+/* Key: number of a module; value: its rule rows, sorted, in a map of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_ARRAY);
+		__uint(max_entries, 1);
+		__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+		__type(key, u32);
+		__type(value, u64);
+	});
+} module_rows SEC(".maps");
+
+/* Key: number of a module; value: how many rows it has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, u32);
+	__type(value, u32);
+} module_sizes SEC(".maps");
+
+/* Key: a file that was classified; value: its number among the modules. Full: stacks through the file are
+ * identified by code pointers. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_MODULES);
+	__type(key, struct file_key);
+	__type(value, u32);
+} modules SEC(".maps");
+
+/* Key: hash of address and generation. Full entries are overwritten. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_LOCATED);
+	__type(key, u32);
+	__type(value, struct located);
+} located_cache SEC(".maps");
 
 static __always_inline void count_lost(enum lost_counter counter)
 {

@@ -134,6 +134,6 @@ int add_mapping(struct mapping_request *request)
 		return 0;
 	fill_head(&head, RECORD_MAPPING, request->pid, request->pid, request->timestamp);
 	emit_mapping(&head, addr, len, request->file_offset, &file);
-	image_change(slot, addr, addr + len, RANGE_FILE, 1);
+	image_change(slot, addr, addr + len, RANGE_OF(module_of(&file)), request->file_offset);
 	return 0;
 }

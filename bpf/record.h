@@ -34,6 +34,8 @@ typedef uint64_t record_u64;
 #define MAX_SCRATCH        64u      /* captures under way at the same time */
 #define MAX_PENDING        8u       /* allocator entries of one thread that are open at the same time */
 #define MAX_KNOWN_STACKS   262144u  /* hashes remembered as defined; evicted ones are defined again */
+#define MAX_MODULES        8192u    /* files with unwind rules; more have none */
+#define MAX_LOCATED        65536u   /* code addresses whose meaning is cached; power of two */
 #define RING_BYTES         (128u << 20)
 
 enum record_kind {
@@ -156,12 +158,40 @@ enum note_counter {
 	NOTE_MUTED,       /* allocator entries inside another one */
 	NOTE_HOLES,       /* unreadable pages inside a stack, taken as zero */
 	NOTE_RAW,         /* captures identified by raw bytes because the image was too large or in motion */
+	NOTE_BY_CODE,     /* captures that a path was wanted for and that code pointers identify */
 	NOTE_N,
 };
 
 enum stack_identity {
 	IDENTITY_CODE = 0,
 	IDENTITY_RAW = 1,
+	IDENTITY_PATH = 2,
+};
+
+/* A row of a module's unwind rules: file offset in the upper half, rule in the lower: kind, CFA offset in words,
+ * and where the caller's frame pointer is, in words below the CFA. */
+#define RULE_ROW(offset, rule) ((record_u64)(offset) << 32 | (rule))
+#define RULE_OFFSET(row)       ((record_u32)((row) >> 32))
+#define RULE_KIND(rule)        ((rule) & 7)
+#define RULE_CFA(rule)         ((rule) >> 3 & 0xfffff)
+#define RULE_FP(rule)          ((rule) >> 23)
+#define RULE(kind, cfa, fp)    ((record_u32)(kind) | (record_u32)(cfa) << 3 | (record_u32)(fp) << 23)
+
+#define RULE_CFA_MAX 0xfffffu /* words */
+#define RULE_FP_MAX  509u     /* words */
+#define RULE_FP_SAME 0u       /* the register still holds it */
+#define RULE_FP_HERE 510u     /* at the address the frame pointer holds (realigned frames) */
+#define RULE_FP_LOST 511u     /* no simple rule */
+
+enum rule_kind {
+	RULE_NONE = 0,    /* no unwind data */
+	RULE_SP,          /* CFA = SP + offset */
+	RULE_FP_BASED,    /* CFA = FP + offset */
+	RULE_DEREF,       /* CFA = word at FP - offset (realigned frames) */
+	RULE_PLT,         /* CFA = SP + 8 + ((PC & 15) >= 11) * 8 */
+	RULE_SIGNAL,      /* SP points to a struct ucontext */
+	RULE_END,         /* the first frame of a thread: no caller */
+	RULE_UNSUPPORTED, /* there is a rule, in no form above */
 };
 
 /* Context of the program that adds a mapping which no system call shows: those execve itself makes. */

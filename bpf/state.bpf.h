@@ -33,12 +33,18 @@ struct process {
 	u32 reserved;
 };
 
-#define RANGE_FILE      0
-#define RANGE_ANONYMOUS 1
+/* What a range holds: anonymous code, or a file's, whose number among the modules is in the upper half (0: not
+ * known). */
+#define RANGE_FILE        0
+#define RANGE_ANONYMOUS   1
+#define RANGE_KIND(tag)   ((u32)(tag) & 1)
+#define RANGE_MODULE(tag) ((u32)((tag) >> 32))
+#define RANGE_OF(module)  ((u64)(module) << 32 | RANGE_FILE)
 
 struct range {
 	u64 start, end;
-	u64 tag; /* RANGE_… */
+	u64 tag;
+	u64 file_offset; /* of start */
 };
 
 /* The executable mappings of one or more processes. Never changed while in use: a change makes a new image, so
@@ -59,9 +65,23 @@ struct image {
  * largest budget is for the chain, and what the verifier thinks a page-wise copy could need. */
 struct scratch {
 	u32 busy;
-	u32 reserved;
+	u32 module;  /* of the address looked up last */
+	u64 located; /* its file offset in the upper half, its rule in the lower */
 	struct record_stack record;
 	u8 bytes[STACK_BUDGET_MAX + 4096];
+};
+
+/* What an address in a file's code means, for one set of file mappings. Written without a lock: an entry that two
+ * writers mixed fails its check. */
+struct located {
+	u64 key;   /* address and generation */
+	u64 value; /* file offset in the upper half, rule in the lower */
+	u64 module;
+	u64 check;
+};
+
+struct file_key {
+	u64 dev, ino;
 };
 
 #endif

@@ -98,6 +98,10 @@ static void add_final(struct list *list, const struct figures_source *source)
 		RUNNER_UNIT_COUNT, 0);
 	add(list, "stack_pages_absent", "stack pages never touched", programs_note(source->programs, NOTE_HOLES),
 		RUNNER_UNIT_COUNT, 0);
+	add(list, "stacks_by_code_pointers", "stacks identified by code pointers",
+		programs_note(source->programs, NOTE_BY_CODE), RUNNER_UNIT_COUNT, 0);
+	add(list, "unwind_rules_bytes", "unwind rules in the kernel", programs_rules_bytes(source->programs),
+		RUNNER_UNIT_BYTES, 0);
 	add(list, "stacks_by_raw_bytes", "stacks identified by raw bytes",
 		programs_note(source->programs, NOTE_RAW), RUNNER_UNIT_COUNT, 0);
 }

@@ -85,6 +85,7 @@ static int load(struct session *session)
 		.with_stacks = session->settings.with_stacks,
 		.stack_budget = session->settings.stack_budget,
 		.identity = session->settings.identity,
+		.define_always = session->settings.define_always,
 	};
 	int r = rights_check(&session->log);
 
@@ -119,7 +120,8 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 	if (!r)
 		r = untraced_new(&session->log, &session->untraced);
 	if (!r)
-		r = files_new(session->programs, session->untraced, &session->log, &session->files);
+		r = files_new(session->programs, session->untraced,
+			settings->with_stacks && settings->identity == IDENTITY_PATH, &session->log, &session->files);
 	if (!r && host->wants_live)
 		r = heap_replay_new(&session->converter.live);
 	if (r) {

@@ -10,9 +10,12 @@ const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 	{"stack-budget", "BYTES",
 		"copy at most this much of a stack, 512 to 65536 (default 16384); more reaches further up deep stacks, "
 		"less is faster"},
-	{"stack-identity", "raw|code",
-		"what makes two stacks the same: the code addresses on them (code, the default) or all their bytes (raw, "
-		"for comparison: nearly every allocation then has a stack of its own)"},
+	{"stack-identity", "path|code|raw",
+		"what makes two stacks the same: their call path, found by unwinding in the kernel (path, the default), "
+		"the code addresses on them (code), or all their bytes (raw, for comparison: nearly every allocation then "
+		"has a stack of its own)"},
+	{"define-every-stack", NULL,
+		"for checking the identities: write the definition of every captured stack, not only of new ones"},
 };
 
 static int parse_budget(const char *text, const struct log_sink *log, uint32_t *ret_budget)
@@ -33,12 +36,14 @@ static int parse_budget(const char *text, const struct log_sink *log, uint32_t *
 
 static int parse_identity(const char *text, const struct log_sink *log, enum stack_identity *ret_identity)
 {
-	if (!strcmp(text, "code")) {
+	if (!strcmp(text, "path")) {
+		*ret_identity = IDENTITY_PATH;
+	} else if (!strcmp(text, "code")) {
 		*ret_identity = IDENTITY_CODE;
 	} else if (!strcmp(text, "raw")) {
 		*ret_identity = IDENTITY_RAW;
 	} else {
-		log_error(log, "--stack-identity: '%s' is neither 'raw' nor 'code'", text);
+		log_error(log, "--stack-identity: '%s' is none of 'path', 'code' and 'raw'", text);
 		return -EINVAL;
 	}
 	return 0;
@@ -47,7 +52,7 @@ static int parse_identity(const char *text, const struct log_sink *log, enum sta
 int settings_parse(const struct runner_setting *given, uint32_t n_given, const struct log_sink *log,
 	struct settings *ret_settings)
 {
-	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_CODE};
+	struct settings settings = {.stack_budget = STACK_BUDGET_DEFAULT, .identity = IDENTITY_PATH};
 	int r = 0;
 
 	for (uint32_t i = 0; i < n_given && !r; i++) {
@@ -57,6 +62,8 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			r = parse_budget(given[i].value, log, &settings.stack_budget);
 		else if (!strcmp(given[i].name, "stack-identity"))
 			r = parse_identity(given[i].value, log, &settings.identity);
+		else if (!strcmp(given[i].name, "define-every-stack"))
+			settings.define_always = true;
 	}
 	if (r)
 		return r;

@@ -9,7 +9,7 @@
 #include "runner_plugin.h"
 #include "util/log.h"
 
-#define SETTINGS_N_OPTIONS 3
+#define SETTINGS_N_OPTIONS 4
 
 extern const struct runner_option settings_options[SETTINGS_N_OPTIONS];
 
@@ -17,6 +17,7 @@ struct settings {
 	bool with_stacks;
 	uint32_t stack_budget; /* bytes, a multiple of 8 */
 	enum stack_identity identity;
+	bool define_always; /* debugging: every capture sends its definition */
 };
 
 /* 0, or -EINVAL and the reason through `log`. */

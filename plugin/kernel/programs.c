@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernel/attach.h"
 #include "kernel/tracepoint.h"
@@ -18,6 +19,8 @@ struct programs {
 	struct memory_bpf *object;
 	const struct log_sink *log;
 	bool has_uprobe_multi;
+	uint32_t n_modules;
+	uint64_t rules_bytes;
 	struct bpf_link *links[MAX_LINKS];
 	unsigned n_links;
 };
@@ -65,6 +68,7 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	object->rodata->with_stacks = settings->with_stacks;
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
+	object->rodata->define_always = settings->define_always;
 	if (programs->has_uprobe_multi) {
 		bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
 		bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
@@ -288,6 +292,57 @@ int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev,
 	*ret_dev = request.dev;
 	*ret_ino = request.ino;
 	return 0;
+}
+
+/* A map with one value per row. */
+static int make_rows(const uint64_t *rows, size_t n_rows)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	CLEANUP_CLOSE int fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "module_rows", sizeof(uint32_t), sizeof(*rows), n_rows, &options);
+	size_t n_bytes = n_rows * sizeof(*rows);
+	void *memory;
+
+	if (fd < 0)
+		return fd;
+	memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	memcpy(memory, rows, n_bytes);
+	munmap(memory, n_bytes);
+	return steal_fd(&fd);
+}
+
+int programs_add_rules(struct programs *programs, uint64_t dev, uint64_t ino, const uint64_t *rows, size_t n_rows)
+{
+	struct {
+		uint64_t dev, ino;
+	} file = {dev, ino};
+	uint32_t module = programs->n_modules + 1, size = n_rows;
+	CLEANUP_CLOSE int fd = -1;
+	int r;
+
+	if (module >= MAX_MODULES)
+		return -ENOSPC;
+	fd = make_rows(rows, n_rows);
+	if (fd < 0)
+		return fd;
+	r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.module_rows), &module, &fd, BPF_ANY);
+	if (!r)
+		r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.module_sizes), &module, &size, BPF_ANY);
+	/* Last: from here on it is used. */
+	if (!r)
+		r = bpf_map_update_elem(bpf_map__fd(programs->object->maps.modules), &file, &module, BPF_ANY);
+	if (r)
+		return r;
+	programs->n_modules = module;
+	programs->rules_bytes += n_rows * sizeof(*rows);
+	return 0;
+}
+
+uint64_t programs_rules_bytes(const struct programs *programs)
+{
+	return programs->rules_bytes;
 }
 
 int programs_add_mapping(struct programs *programs, const struct mapping_request *request)

@@ -3,6 +3,7 @@
 #define PLUGIN_KERNEL_PROGRAMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record.h"
@@ -14,6 +15,7 @@ struct programs_settings {
 	bool with_stacks;
 	uint32_t stack_budget; /* bytes */
 	enum stack_identity identity;
+	bool define_always; /* debugging: every capture sends its definition */
 };
 
 /* Loads the object into the kernel and attaches everything but the allocator probes. Says through `log` which
@@ -50,6 +52,13 @@ void programs_detach(struct programs *programs);
 
 /* How the kernel names the file open at `fd`. -ENOENT when it has no name for it. */
 int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev, uint64_t *ret_ino);
+
+/* Gives the kernel side the unwind rules of a file it names so: rows as rules_compile makes them. From then on new
+ * mappings of the file use them. -ENOSPC when there are too many files. */
+int programs_add_rules(struct programs *programs, uint64_t dev, uint64_t ino, const uint64_t *rows, size_t n_rows);
+
+/* Bytes of kernel memory that rules take. */
+uint64_t programs_rules_bytes(const struct programs *programs);
 
 /* Adds an executable mapping that the kernel made at exec. The process must be held. */
 int programs_add_mapping(struct programs *programs, const struct mapping_request *request);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "probe/functions.h"
+#include "unwind/rules.h"
 #include "util/cleanup.h"
 
 struct file {
@@ -25,12 +26,13 @@ struct files {
 	pthread_mutex_t lock;
 	struct programs *programs;
 	struct untraced *untraced;
+	bool with_rules;
 	const struct log_sink *log;
 	struct file *files;
 	size_t n_files;
 };
 
-int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
+int files_new(struct programs *programs, struct untraced *untraced, bool with_rules, const struct log_sink *log,
 	struct files **ret_files)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -40,6 +42,7 @@ int files_new(struct programs *programs, struct untraced *untraced, const struct
 	pthread_mutex_init(&files->lock, NULL);
 	files->programs = programs;
 	files->untraced = untraced;
+	files->with_rules = with_rules;
 	files->log = log;
 	*ret_files = files;
 	return 0;
@@ -105,6 +108,27 @@ static const char *blind_spot(const struct found_functions *found, bool is_progr
 	return NULL;
 }
 
+/* Stacks through a file without rules are identified more coarsely; nothing is missing from them. */
+static void add_rules(struct files *files, const struct file *file)
+{
+	struct rules rules;
+	int r = rules_compile(file->fd, &rules);
+
+	if (r && r != -EBADMSG) {
+		log_warning(files->log, "cannot read the unwind data of %s: %s", file->path, strerror(-r));
+		return;
+	}
+	if (r)
+		log_warning(files->log, "the unwind data of %s is broken; what can be read of it is used", file->path);
+	if (rules.n_rows) {
+		r = programs_add_rules(files->programs, file->dev, file->ino, rules.rows, rules.n_rows);
+		if (r)
+			log_warning(files->log, "cannot load the unwind rules of %s: %s", file->path, strerror(-r));
+	}
+	log_debug(files->log, "%zu unwind rules for %s, %zu unsupported", rules.n_rows, file->path, rules.n_unsupported);
+	rules_deinit(&rules);
+}
+
 static int classify(struct files *files, struct file *file, uint32_t pid, bool is_program)
 {
 	struct found_functions found;
@@ -143,6 +167,8 @@ static int add_new(struct files *files, int *fd, const struct stat *st, const ch
 	file.path = strdup(path);
 	if (!file.path)
 		return -ENOMEM;
+	if (files->with_rules)
+		add_rules(files, &file);
 	r = classify(files, &file, pid, is_program);
 	if (append(files, &file)) {
 		probes_detach(&file.probes);

@@ -8,8 +8,7 @@
 #include "heap/blocks.h"
 #include "util/cleanup.h"
 #include "util/grow.h"
-
-#define N_BUCKETS_FIRST 64
+#include "util/number_map.h"
 
 /* The memory of one process, and whose memory a process uses. Kept from its first row to the end of the
  * replay: numbers of processes come again. */
@@ -31,9 +30,8 @@ struct heap_replay {
 	struct image **images; /* in the order of their first rows */
 	size_t n_images;
 	size_t n_images_allocated;
-	size_t *buckets;    /* by pid: 1 + index in images; 0: free */
-	size_t n_buckets;   /* a power of two */
-	struct image *last; /* rows come in runs of one process */
+	struct number_map by_pid; /* 1 + index in images */
+	struct image *last;       /* rows come in runs of one process */
 	struct heap_process *processes;
 	size_t n_processes;
 	size_t n_processes_allocated;
@@ -45,12 +43,6 @@ int heap_replay_new(struct heap_replay **ret_replay)
 
 	if (!replay)
 		return -ENOMEM;
-	replay->n_buckets = N_BUCKETS_FIRST;
-	replay->buckets = calloc(replay->n_buckets, sizeof(replay->buckets[0]));
-	if (!replay->buckets) {
-		heap_replay_free(replay);
-		return -ENOMEM;
-	}
 	*ret_replay = replay;
 	return 0;
 }
@@ -60,46 +52,17 @@ void heap_replay_observe(struct heap_replay *replay, const struct heap_observer 
 	replay->observer = observer ? *observer : (struct heap_observer){0};
 }
 
-static size_t *bucket_of(const struct heap_replay *replay, uint32_t pid)
-{
-	size_t i = (pid * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (replay->n_buckets - 1);
-
-	while (replay->buckets[i] && replay->images[replay->buckets[i] - 1]->pid != pid)
-		i = (i + 1) & (replay->n_buckets - 1);
-	return &replay->buckets[i];
-}
-
-static int grow_buckets(struct heap_replay *replay)
-{
-	size_t n_buckets = replay->n_buckets * 2;
-	size_t *buckets = calloc(n_buckets, sizeof(buckets[0]));
-
-	if (!buckets)
-		return -ENOMEM;
-	free(replay->buckets);
-	replay->buckets = buckets;
-	replay->n_buckets = n_buckets;
-	for (size_t i = 0; i < replay->n_images; i++)
-		*bucket_of(replay, replay->images[i]->pid) = i + 1;
-	return 0;
-}
-
 static int add_image(struct heap_replay *replay, uint32_t pid, struct image **ret_image)
 {
 	struct image *image;
-	int r = 0;
+	int r = GROW_BY_ONE(replay->images, replay->n_images_allocated, replay->n_images);
 
-	if (replay->n_images >= replay->n_buckets / 2)
-		r = grow_buckets(replay);
-	if (r >= 0)
-		r = GROW_BY_ONE(replay->images, replay->n_images_allocated, replay->n_images);
 	if (r < 0)
 		return r;
 	image = calloc(1, sizeof(*image));
 	if (!image)
 		return -ENOMEM;
 	image->pid = pid;
-	*bucket_of(replay, pid) = replay->n_images + 1;
 	replay->images[replay->n_images++] = image;
 	*ret_image = image;
 	return 0;
@@ -107,21 +70,24 @@ static int add_image(struct heap_replay *replay, uint32_t pid, struct image **re
 
 static int find_image(struct heap_replay *replay, uint32_t pid, struct image **ret_image)
 {
-	size_t bucket;
-	int r = 0;
+	uint64_t *number;
+	int r;
 
 	if (replay->last && replay->last->pid == pid) {
 		*ret_image = replay->last;
 		return 0;
 	}
-	bucket = *bucket_of(replay, pid);
-	if (bucket)
-		*ret_image = replay->images[bucket - 1];
-	else
+	number = number_map_at(&replay->by_pid, pid);
+	if (!number)
+		return -ENOMEM;
+	if (*number == 0) {
 		r = add_image(replay, pid, ret_image);
-	if (r >= 0)
-		replay->last = *ret_image;
-	return r;
+		if (r < 0)
+			return r;
+		*number = replay->n_images;
+	}
+	*ret_image = replay->last = replay->images[*number - 1];
+	return 0;
 }
 
 /* The memory that the process uses. */
@@ -374,7 +340,7 @@ struct heap_replay *heap_replay_free(struct heap_replay *replay)
 		free(replay->images[i]);
 	}
 	free(replay->images);
-	free(replay->buckets);
+	number_map_deinit(&replay->by_pid);
 	free(replay->processes);
 	free(replay);
 	return NULL;

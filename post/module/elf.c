@@ -129,14 +129,20 @@ int module_elf_init(struct module_elf *module, int fd, const char **ret_reason)
 	return 0;
 }
 
-void module_elf_deinit(struct module_elf *module)
+void module_elf_close(struct module_elf *module)
 {
-	free(module->segments);
-	module->segments = NULL;
-	module->n_segments = 0;
 	if (module->elf)
 		elf_end(module->elf);
 	module->elf = NULL;
+	module->fd = -1;
+}
+
+void module_elf_deinit(struct module_elf *module)
+{
+	module_elf_close(module);
+	free(module->segments);
+	module->segments = NULL;
+	module->n_segments = 0;
 }
 
 bool module_elf_section(const struct module_elf *module, const char *name, struct module_section *ret_section)

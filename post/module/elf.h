@@ -43,6 +43,9 @@ struct module_section {
  * where it is no usable ELF file; or another negative errno, with a reason too. */
 int module_elf_init(struct module_elf *module, int fd, const char **ret_reason);
 
+/* Ends the use of the file; what of it was copied (segments, build-id) stays. */
+void module_elf_close(struct module_elf *module);
+
 void module_elf_deinit(struct module_elf *module);
 
 /* The first section of that name that has contents in the file. False: there is none. */

@@ -51,7 +51,8 @@ struct dump_request {
 	size_t n_lost;
 	const struct dump_not_traced *not_traced;
 	size_t n_not_traced;
-	unsigned n_threads; /* for dumping modules in parallel; 0: one per CPU this process may use */
+	unsigned n_threads;       /* for dumping modules in parallel; 0: one per CPU this process may use */
+	const char *debug_folder; /* separate debug files are below it; NULL: /usr/lib/debug */
 	const char *perf_map_folder; /* where perf-<pid>.map files are harvested: "/tmp"; NULL: nowhere */
 	const struct log_sink *log;
 	/* See runner_plugin.post_exec; may be NULL. Called on the calling thread only. */
@@ -74,9 +75,11 @@ struct dump_result {
 };
 
 /* Reads results/<artifact_name> twice as a stream, writes symbols, unwind data, debug info, perf maps,
- * results/ExecutionTimestamps.msgpack (when absent) and memory_metadata.json. A module that cannot be read is
- * a warning and an entry of `unreadable`. 0 or a negative errno: the folder could not be completed; what is
- * there stays. */
+ * results/ExecutionTimestamps.msgpack (when absent) and memory_metadata.json. A file that is mapped and not
+ * among the sources is opened by its path, if that is still the same file. A module that cannot be read is a
+ * warning and an entry of `unreadable`; where the reading finds events lost, `lost` says so too. 0 or a
+ * negative errno, of which *ret_result tells what was found nevertheless: the folder could not be completed,
+ * what is there stays. -EINTR: `progress` asked to stop; the metadata speak of what was done until then. */
 int profile_dump(const struct dump_request *request, struct dump_result *ret_result);
 
 #endif

@@ -347,7 +347,7 @@ static int write_ranking(const struct profile *profile, const struct report_opti
 			continue;
 		}
 		numbers[paths[i]] = ++*n_shown;
-		fprintf(text->out, "  call path #%" PRIu32 ": ", *n_shown);
+		fprintf(text->out, "  call path #%" PRIu32 "\n      ", *n_shown);
 		write_path_figures(profile, &profile->path_tallies[paths[i]], text);
 		report_frames(profile, paths[i], options->max_depth, text);
 	}
