@@ -109,7 +109,7 @@ static void write_path(const struct diff *diff, const struct diff_path *path,
 	if (path->path_new == STACKS_NONE)
 		fputs("; only in OLD", text->out);
 	fputc('\n', text->out);
-	report_frames(profile, number, options->max_depth, text);
+	report_frames(profile, number, options, text);
 }
 
 static int write_ranking(const struct diff *diff, const struct report_options *options, enum metric metric,
