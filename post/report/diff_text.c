@@ -76,7 +76,9 @@ static void write_gates(
 	if (n)
 		text_printf(text, STYLE_HEADING, "\nGates\n");
 	for (size_t i = 0; i < n; i++) {
-		if (results[i].failed || !results[i].matched)
+		if (!results[i].matched)
+			text_put(text, STYLE_BAD, "  NO MATCH  ");
+		else if (results[i].failed)
 			text_put(text, STYLE_BAD, "  FAILED  ");
 		else
 			text_put(text, STYLE_GOOD, "  passed  ");
