@@ -94,7 +94,7 @@ Test(consumers, pprof)
 	cr_assert(contains(text, "2       3100          0          0          1       3000          1:"));
 	free(text);
 	text = run_well("go tool pprof -top -sample_index=inuse_space '%s/out' 2>/dev/null", maker.path);
-	cr_assert(contains(text, "1500B"));
+	cr_assert(contains(text, "1.46kB"));
 	cr_assert(contains(text, "needle"));
 	free(text);
 	text = run_well(
