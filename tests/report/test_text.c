@@ -207,13 +207,15 @@ static void shortens(const char *name, size_t limit, const char *expected)
 
 Test(short_name, templates_first_then_parameters)
 {
+	static char large[4000001];
+
 	shortens("main", 0, "main");
 	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 100,
 	        "std::vector<std::allocator<int> >::push_back(int&&)");
 	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 40,
 	        "std::vector<…>::push_back(int&&)");
 	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 32, "std::vector<…>::push_back(…)");
-	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 20, "std::vector<…>…");
+	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 20, "std::vector<…>:…");
 	shortens("f(std::map<int, char>, long, long, long)", 20, "f(…)");
 	shortens("operator<< <char>(S&)", 20, "operator<< <…>(S&)");
 	shortens("bool A<char, long>::operator<(A<char, long> const&)", 40,
@@ -225,6 +227,8 @@ Test(short_name, templates_first_then_parameters)
 	shortens("unclosed<template<int", 12, "unclosed<…");
 	shortens(">>>>)))((((<<<<", 8, ">>>>)…");
 	shortens("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 6, "\xc3\xa9…");
+	memset(large, '<', sizeof(large) - 1);
+	shortens(large, 8, "<<<<<…");    /* at once */
 	shortens("abcdef", 2, "abcdef"); /* no room even for the sign of a cut */
 }
 
