@@ -70,8 +70,9 @@ static int make_folder(struct run *run)
 	int raise_error;
 
 	if (error == 0)
-		error = folder_init(&run->folder, run->options->profile_folder, run->identity.uid,
-		        run->identity.gid, run->console);
+		error = folder_init(&run->folder, run->options->profile_folder,
+		        environment_get(run->environment, "TMPDIR"), run->identity.uid, run->identity.gid,
+		        run->console);
 	raise_error = identity_raise_rights(&rights);
 	return error < 0 ? error : raise_error;
 }

@@ -66,7 +66,7 @@ void live_show_progress(struct live *live, uint32_t thousandths, const char *wha
 	size_t n_columns = console_columns(live->console);
 
 	snprintf(line, sizeof(line), "[%-20.*s] %3u %% %s", n_marks, bar, done / 10, what ? what : "");
-	
+
 	text_defuse(line);
 	text_fit(line, n_columns);
 	console_show_line(live->console, line);
