@@ -164,9 +164,12 @@ uint64_t module_rules_n_bad(const struct module_rules *rules)
 	return rules->index.n_bad;
 }
 
-size_t module_rules_n_descriptions(const struct module_rules *rules)
+bool module_rules_nth(const struct module_rules *rules, size_t n, uint64_t *ret_svma)
 {
-	return rules->index.n_fdes;
+	if (n >= rules->index.n_fdes)
+		return false;
+	*ret_svma = rules->index.fdes[n].start;
+	return true;
 }
 
 struct module_rules *module_rules_free(struct module_rules *rules)

@@ -30,10 +30,11 @@ int module_rules_find(struct module_rules *rules, uint64_t svma, const struct ru
 /* Whether a description starts at exactly that address: a function's first byte. */
 bool module_rules_starts_at(const struct module_rules *rules, uint64_t svma);
 
+/* The first address of the n-th description, in the order of addresses; false where there are fewer. */
+bool module_rules_nth(const struct module_rules *rules, size_t n, uint64_t *ret_svma);
+
 /* Descriptions that were left out because they make no sense. */
 uint64_t module_rules_n_bad(const struct module_rules *rules);
-
-size_t module_rules_n_descriptions(const struct module_rules *rules);
 
 /* NULL-safe; returns NULL. */
 struct module_rules *module_rules_free(struct module_rules *rules);
