@@ -281,6 +281,7 @@ static void add_frame(const struct query *query, const struct walk_frame *walked
 	        .build_id = module ? module->info->build_id : NULL,
 	        .address = walked->address,
 	        .svma = walked->svma,
+	        .function_svma = module ? name->start : walked->svma,
 	};
 }
 

@@ -70,6 +70,7 @@ static bool is_undefined(const struct rule *rule, unsigned reg)
 static int look_at_frame(const struct walker *walker, struct look *ret_look)
 {
 	uint64_t pc = walker->registers.values[walker->world->arch->pc];
+	uint64_t start;
 	struct look at;
 	int r;
 
@@ -80,7 +81,8 @@ static int look_at_frame(const struct walker *walker, struct look *ret_look)
 		return r;
 	r = look_at(walker, pc, &at);
 	if (r < 0 || at.state != MODULE_RULE_FOUND ||
-	        !module_rules_starts_at(at.place.rules, pc - at.place.bias))
+	        !module_rules_function(at.place.rules, pc - at.place.bias, &start) ||
+	        start != pc - at.place.bias)
 		return r;
 	at.never_called = !at.rule->signal_frame;
 	*ret_look = at;

@@ -177,6 +177,11 @@ Test(resolver, names_and_modules)
 	cr_assert_eq(open_resolver(), 0, "%s", messages);
 	EXPECT(1, 5, 0x101000, STACK_END_BASE, "malloc@/lib/a.so, foo::bar()@/lib/a.so, main@/lib/a.so",
 	        0x101110, 0x102010);
+	stack = resolve(1, 5, 0x101000, (const uint64_t[]){0x101310, 0x102010}, 2);
+	cr_expect_null(stack.frames[1].function);
+	cr_expect_eq(stack.frames[1].svma, 0x130f);
+	cr_expect_eq(stack.frames[1].function_svma, 0x1000, "by the unwind data");
+	resolved_stack_deinit(&stack);
 	EXPECT(1, 5, 0x101000, STACK_END_BASE, "malloc@/lib/a.so, -@/lib/a.so, main@/lib/a.so", 0x101300,
 	        0x102010);
 	stack = resolve(1, 5, 0x101000, (const uint64_t[]){0x101110, 0x102010}, 2);
@@ -186,6 +191,7 @@ Test(resolver, names_and_modules)
 	cr_expect_eq(stack.frames[1].line, 17);
 	cr_expect_eq(stack.frames[1].address, 0x10110f);
 	cr_expect_eq(stack.frames[1].svma, 0x110f);
+	cr_expect_eq(stack.frames[1].function_svma, 0x1100);
 	cr_expect(stack.frames[1].ignored);
 	cr_expect_not(stack.frames[0].ignored);
 	cr_expect_not(stack.frames[1].inlined);
