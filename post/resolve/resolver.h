@@ -63,7 +63,7 @@ int resolver_new(int profile_fd, const struct log_sink *log, struct resolver **r
 void resolver_set_max_depth(struct resolver *resolver, size_t max_depth);
 
 /* Tells of an Exec or Exit of a process: placements from before `timestamp` (ns) do not hold for definitions
- * from it on. To be called before the first definition is resolved; optional, since new mappings cover old
+ * from it on. Optional, since new mappings cover old
  * ones where they overlap. 0 or -ENOMEM. */
 int resolver_end_image(struct resolver *resolver, uint32_t pid, uint64_t timestamp);
 

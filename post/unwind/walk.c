@@ -95,8 +95,14 @@ static int look_at_frame(const struct walker *walker, struct look *ret_look)
 	if (walker->exact)
 		return look_at(walker, pc, ret_look);
 	r = look_at(walker, pc - 1, ret_look);
-	if (r < 0 || ret_look->state != MODULE_RULE_NONE)
+	if (r < 0)
 		return r;
+	/* Trampolines are described from one byte before their start, for the sake of unwinders that look
+	 * there. */
+	if (ret_look->state == MODULE_RULE_FOUND && ret_look->rule->signal_frame)
+		ret_look->address = pc;
+	if (ret_look->state != MODULE_RULE_NONE)
+		return 0;
 	r = look_at(walker, pc, &at);
 	if (r < 0 || at.state != MODULE_RULE_FOUND ||
 	        !module_rules_function(at.place.rules, pc - at.place.bias, &start) ||
@@ -139,12 +145,13 @@ static enum walk_end end_of_step(const struct walker *walker, enum step_state st
 	return walker->stack->truncated ? WALK_TRUNCATED : WALK_UNREADABLE;
 }
 
-/* Nothing lies above the frame on its stack, so nothing called it. Stacks are aligned to 16 bytes. */
+/* Above the frame there is no room for a return address, so nothing called it. */
 static bool is_at_top(const struct walker *walker)
 {
 	uint64_t top = walker->memory.start + walker->memory.n_bytes;
 
-	return !walker->stack->truncated && top - walker->registers.values[walker->world->arch->sp] < 16;
+	return walker->walk->n_frames > 1 && !walker->stack->truncated &&
+	       top - walker->registers.values[walker->world->arch->sp] < 8;
 }
 
 /* What the walk ends with where there is no rule and nothing else leads on. */

@@ -188,7 +188,7 @@ Test(walk, interrupted_frames_are_looked_up_where_they_were)
 	        .words = {IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24), STACK + 40, 0, 0, 0, 0, 0,
 	                IN_MODULE(FIRST + 5)}};
 
-	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL), IN_MODULE(FRAME_24),
+	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24),
 	        IN_MODULE(FIRST + 4));
 }
 
@@ -198,7 +198,7 @@ Test(walk, handler_on_an_alternate_stack)
 	        .n_words = 16,
 	        .words = {IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24 + 3), STACK - 0x4000}};
 
-	EXPECT(&scene, WALK_UNREADABLE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL),
+	EXPECT(&scene, WALK_UNREADABLE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL + 1),
 	        IN_MODULE(FRAME_24 + 3));
 }
 
@@ -362,17 +362,20 @@ Test(walk, record_beyond_the_copy)
 /* Nothing lies above: the loader's own code, which has no rules, starts programs. */
 Test(walk, top_of_the_stack)
 {
-	struct scene scene = {.pc = IN_MODULE(ALLOCATOR), .n_words = 2, .words = {BARE + 9}};
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR), .n_words = 1, .words = {BARE + 9}};
 
 	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), BARE + 8);
 	scene.truncated = true;
 	EXPECT(&scene, WALK_NO_RULE, false, IN_MODULE(ALLOCATOR), BARE + 8);
 	scene.truncated = false;
-	scene.n_words = 3;
+	scene.n_words = 2;
 	EXPECT(&scene, WALK_NO_RULE, false, IN_MODULE(ALLOCATOR), BARE + 8);
 	scene.n_words = 1;
 	scene.words[0] = NOWHERE;
 	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), NOWHERE - 1);
+	scene.n_words = 0;
+	scene.pc = BARE;
+	EXPECT(&scene, WALK_NO_RULE, false, BARE);
 }
 
 /* The kernel's chain may reach beyond the copy, through frames that keep records. */
