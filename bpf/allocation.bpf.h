@@ -234,7 +234,13 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	struct process *process;
 	u64 pointer = regs_argument(regs, COOKIE_POINTER(cookie)), sp = REGS_SP(regs);
 
-	if (!pointer || !thread)
+	if (!thread)
+		return 0;
+	if (thread->free_inside) {
+		thread->free_inside = 0;
+		return 0;
+	}
+	if (!pointer)
 		return 0;
 	process = process_of(thread);
 	if (!process)

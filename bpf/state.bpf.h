@@ -22,7 +22,7 @@ struct thread {
 	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
 	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
 	u32 n_pending;
-	u32 reserved;
+	u32 free_inside; /* the next free entry is a call that the allocator makes for itself */
 	struct pending pending[MAX_PENDING];
 };
 

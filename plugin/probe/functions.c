@@ -73,6 +73,7 @@ static int add_function(struct reader *reader, const struct allocator_function *
 	if (site_choose(code, n_read, symbol->st_value, function->n_arguments, &entry.site))
 		return 0;
 	entry.file_offset = offset + entry.site.offset;
+	found->code = (struct found_segment){segment.p_vaddr, segment.p_offset, segment.p_filesz};
 	for (size_t i = 0; i < found->n_functions; i++) {
 		if (found->functions[i].svma != entry.svma)
 			continue;
@@ -159,6 +160,25 @@ static bool has_no_interpreter(struct reader *reader)
 	return true;
 }
 
+static bool has_soname(struct reader *reader)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(reader->elf, section))) {
+		GElf_Shdr header;
+		GElf_Dyn entry;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+			if (entry.d_tag == DT_SONAME)
+				return true;
+	}
+	return false;
+}
+
 static int compare_address(const void *a, const void *b)
 {
 	const struct found_function *x = a, *y = b;
@@ -186,6 +206,7 @@ int found_functions_read(int fd, struct found_functions *ret_found)
 	reader.found.is_64_bit = gelf_getclass(elf) == ELFCLASS64 && reader.header.e_machine == MACHINE;
 	if (reader.found.is_64_bit) {
 		reader.found.is_static = reader.header.e_entry && has_no_interpreter(&reader);
+		reader.found.is_shared_library = has_soname(&reader);
 		r = read_tables(&reader);
 		if (r) {
 			found_functions_deinit(&reader.found);

@@ -54,6 +54,7 @@ static int find_by_build_id(const struct module_elf *module, const char *folder,
 {
 	char path[PATH_MAX];
 	CLEANUP_CLOSE int fd = -1;
+	struct debug_file file;
 	int n, r;
 
 	if (module->n_build_id < 2)
@@ -67,14 +68,15 @@ static int find_by_build_id(const struct module_elf *module, const char *folder,
 	fd = open_other(module, path);
 	if (fd < 0)
 		return -ENOENT;
-	r = open_elf(fd, ret_file);
+	r = open_elf(fd, &file);
 	if (r < 0)
 		return r;
-	if (!has_build_id(ret_file->elf, module)) {
-		elf_end(ret_file->elf);
+	if (!has_build_id(file.elf, module)) {
+		elf_end(file.elf);
 		return -ENOENT;
 	}
 	steal_fd(&fd);
+	*ret_file = file;
 	return 0;
 }
 

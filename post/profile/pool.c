@@ -132,6 +132,8 @@ int pool_run(const struct pool_work *work)
 		run_here(&pool);
 	for (unsigned i = 0; i < n_started; i++)
 		pthread_join(threads[i], NULL);
+	if (work->watch(work->context, pool.n_done)) /* the last jobs may have ended unseen */
+		atomic_store(&pool.stop, true);
 	pthread_cond_destroy(&pool.changed);
 	pthread_mutex_destroy(&pool.lock);
 	free(threads);

@@ -144,13 +144,13 @@ static int add_definition(struct load *load, const struct event *event)
 		return 0;
 	load->profile->n_hashes++;
 	if (!load->resolver)
-		return map64_add(&load->stack_by_hash, event->stack.hash, load->unresolved_stack);
+		return map64_set(&load->stack_by_hash, event->stack.hash, load->unresolved_stack);
 	error = resolver_resolve(load->resolver, event, &resolved);
 	if (error < 0)
 		return error;
 	error = stacks_add(load->profile->stacks, &resolved, &stack);
 	resolved_stack_deinit(&resolved);
-	return error < 0 ? error : map64_add(&load->stack_by_hash, event->stack.hash, stack);
+	return error < 0 ? error : map64_set(&load->stack_by_hash, event->stack.hash, stack);
 }
 
 static int first_look(struct load *load, const struct event *event)

@@ -82,6 +82,24 @@ char *shell(int *ret_status, const char *format, ...)
 	return output;
 }
 
+const char *fixture(const char *name)
+{
+	static char path[4096];
+	const char *folder = getenv("FIXTURES");
+
+	cr_assert_not_null(folder, "FIXTURES is not set");
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+int open_fixture(const char *name)
+{
+	int fd = open(fixture(name), O_RDONLY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0, "%s", fixture(name));
+	return fd;
+}
+
 bool have_profile_check(void)
 {
 	const char *path = getenv("PROFILE_CHECK");

@@ -25,6 +25,12 @@ void folder_write_artifact(const struct folder *folder, const struct event *even
  * test where it cannot be started or is killed. */
 char *shell(int *ret_status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The path of a fixture (fixtures/make.sh). Valid until the next call. */
+const char *fixture(const char *name);
+
+/* Opens a fixture for reading. */
+int open_fixture(const char *name);
+
 /* Whether profile_check.py is at hand: in $PROFILE_CHECK. Says so where it is not. */
 bool have_profile_check(void);
 

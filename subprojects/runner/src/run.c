@@ -290,7 +290,6 @@ static int finish(struct run *run)
 
 	summary->wall_ns = now_ns() - run->started_ns;
 	summary->wait_status = run->child.wait_status;
-	console_show_line(run->console, NULL);
 	finish_plugin(run);
 	summary_warn(summary, run->console);
 	summary->exit_status = summary_exit_status(summary);
