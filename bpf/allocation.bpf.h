@@ -63,13 +63,20 @@ __noinline int settle_pending(u64 sp, u64 end)
 	return nested;
 }
 
+/* The size that was asked for. A product that 64 bits do not hold is no size: such a call fails, and must not look
+ * like one that asked for nothing. */
 static __always_inline u64 asked_size(const struct pt_regs *regs, u64 cookie)
 {
-	u64 size = regs_argument(regs, COOKIE_SIZE(cookie));
+	u64 size = regs_argument(regs, COOKIE_SIZE(cookie)), count, limit;
 
-	if (COOKIE_COUNT(cookie) != COOKIE_NO_ARGUMENT)
-		size *= regs_argument(regs, COOKIE_COUNT(cookie));
-	return size;
+	if (COOKIE_COUNT(cookie) == COOKIE_NO_ARGUMENT)
+		return size;
+	count = regs_argument(regs, COOKIE_COUNT(cookie));
+	if (!((size | count) >> 32) || !count)
+		return size * count;
+	limit = ~0ull / count;
+	asm volatile("" : "+r"(limit)); /* else clang makes a 128-bit product of it */
+	return size > limit ? ~0ull : size * count;
 }
 
 static __always_inline void pending_fill(struct pending *pending, const struct pt_regs *regs, u64 cookie)

@@ -115,7 +115,11 @@ static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *
 		if (!gelf_getsym(data, i, &symbol) || !is_candidate(&symbol))
 			continue;
 		name = elf_strptr(reader->elf, header->sh_link, symbol.st_name);
-		function = name ? allocator_function_find(name) : NULL;
+		if (!name)
+			continue;
+		if (!strcmp(name, "__libc_start_main"))
+			reader->found.is_c_library = true;
+		function = allocator_function_find(name);
 		if (!function)
 			continue;
 		r = add_function(reader, function, &symbol);

@@ -27,6 +27,7 @@ struct found_functions {
 	bool is_64_bit;    /* and of this machine */
 	bool is_static;         /* an executable without an interpreter */
 	bool is_shared_library; /* it has a DT_SONAME */
+	bool is_c_library;      /* it defines __libc_start_main */
 	bool has_symbols;       /* it has a symbol table at all */
 	struct found_segment code; /* the executable segment that the functions are in */
 };

@@ -94,13 +94,17 @@ static int attach_functions(struct files *files, struct file *file, const struct
 	probes = calloc(found->n_functions + n_calls, sizeof(*probes));
 	if (!probes)
 		return -ENOMEM;
-	for (size_t i = 0; i < found->n_functions; i++)
+	for (size_t i = 0; i < found->n_functions; i++) {
+		const struct allocator_function *function = found->functions[i].function;
+		bool is_free = allocator_function_is_free(function);
+
+		/* A library that stands before the C library may hand a block on to it: still one call. */
 		probes[n++] = (struct probe){
 			.file_offset = found->functions[i].file_offset,
-			.cookie = found->functions[i].function->cookie,
-			.kind = allocator_function_is_free(found->functions[i].function) ? PROBE_FREE
-											 : PROBE_ALLOCATION,
+			.cookie = function->cookie | (is_free && !found->is_c_library ? COOKIE_FORWARDS_BIT : 0),
+			.kind = is_free ? PROBE_FREE : PROBE_ALLOCATION,
 		};
+	}
 	for (size_t i = 0; i < n_calls; i++)
 		probes[n++] = (struct probe){.file_offset = calls[i], .kind = PROBE_INTERNAL};
 	return programs_attach(files->programs, file->fd, probes, n, &file->probes);

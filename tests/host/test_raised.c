@@ -1,6 +1,7 @@
 /* test_raised.c: a runner that has more rights than its caller: file capabilities, set-user-ID. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <glob.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -82,6 +83,8 @@ static void expect_line(const char *text, const char *line)
 static void expect_plain_user(void)
 {
 	struct outcome outcome = run_as_nobody(RAISED("--", "/bin/cat", "/proc/self/status"));
+	const char *profile;
+	glob_t found;
 
 	cr_assert_eq(outcome.status, 0, "status %d: %s", outcome.status, outcome.err);
 	expect_line(outcome.out, "Uid:\t65534\t65534\t65534\t65534\n");
@@ -92,6 +95,9 @@ static void expect_plain_user(void)
 	expect_line(outcome.out, "CapEff:\t0000000000000000\n");
 	expect_line(outcome.out, "CapAmb:\t0000000000000000\n");
 	expect_line(outcome.out, "NoNewPrivs:\t0\n");
+	/* The dynamic loader has taken TMPDIR away from the runner. */
+	profile = host_path("home/profile.??????????.out");
+	cr_expect_eq(glob(profile, 0, NULL, &found), 0, "there is no %s", profile);
 }
 
 Test(raised, capabilities_do_not_reach_the_command)

@@ -134,6 +134,14 @@ static void type_while_stopped(struct terminal *terminal, const char *keys)
 	cr_assert_eq(kill(terminal->pid, SIGCONT), 0);
 }
 
+Test(terminal, narrow_progress)
+{
+	struct terminal terminal = terminal_start(FAKE("--fake-steps=10", "--", "/bin/true"), 31);
+
+	cr_expect_eq(terminal_finish(&terminal), 0);
+	cr_expect(strstr(terminal.text, " % f\r") || strstr(terminal.text, " % f\033"), "%s", terminal.text);
+}
+
 /* The kernel sends it to the whole foreground group. */
 Test(terminal, interrupt_key_reaches_the_command_once)
 {

@@ -107,7 +107,7 @@ static void count_one(void *context, pid_t pid, char state)
 	struct tally *tally = context;
 
 	(void)pid;
-	tally->n_stopped += state == 'T' || state == 't';
+	tally->n_stopped += state == 'T';
 	tally->n_alive += state != 'Z' && state != 'X';
 }
 

@@ -34,7 +34,7 @@ void machine_each_descendant(void (*visit)(void *context, pid_t pid, char state)
 /* Whether a process is this one or a descendant of it. */
 bool machine_is_descendant(pid_t pid);
 
-/* Descendants in state T or t, and all of them (zombies apart). */
+/* Descendants that a signal has stopped (state T), and all of them (zombies apart). */
 size_t machine_n_stopped(void);
 size_t machine_n_descendants(void);
 
