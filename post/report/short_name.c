@@ -10,6 +10,9 @@
 
 #define ELLIPSIS "…"
 
+/* Longer names are only cut: looking for the ends of their brackets could take forever. */
+#define MAX_WORK 4096
+
 /* The length of an operator's name at `at` that is written with angle brackets or parentheses, else 0. */
 static size_t operator_length(const char *name, const char *at)
 {
@@ -29,12 +32,19 @@ static size_t operator_length(const char *name, const char *at)
  */
 static const char *skip_brackets(const char *name, const char *at, char open, char close)
 {
+	const char *inner;
 	size_t depth = 0, n;
 
 	while (*at) {
 		n = operator_length(name, at);
 		if (n) {
 			at += n;
+			continue;
+		}
+		/* Expressions in template arguments, `A<(n > 3)>`, stand in parentheses. */
+		inner = open == '<' && *at == '(' ? skip_brackets(name, at, '(', ')') : NULL;
+		if (inner) {
+			at = inner;
 			continue;
 		}
 		depth += *at == open;
@@ -90,6 +100,10 @@ char *short_name(const char *name, size_t limit)
 
 	if (!shorter || !limit || strlen(shorter) <= limit)
 		return STEAL_PTR(shorter);
+	if (strlen(name) > MAX_WORK && limit > strlen(ELLIPSIS)) {
+		cut(shorter, limit);
+		return STEAL_PTR(shorter);
+	}
 	work = malloc(strlen(name) + 1);
 	if (!work)
 		return NULL;

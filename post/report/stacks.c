@@ -426,11 +426,6 @@ const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack)
 	return &stacks->ids[stacks->stacks[stack].public.first];
 }
 
-const struct string_pool *stacks_strings(const struct stacks *stacks)
-{
-	return stacks->strings;
-}
-
 const char *stacks_name(const struct stacks *stacks, uint32_t key)
 {
 	return string_pool_get(stacks->strings, stacks->keys[key].name);

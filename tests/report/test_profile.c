@@ -408,6 +408,41 @@ Test(profile, foreign_folders)
 	free(run_well("rm -r '%s'", path));
 }
 
+/* One whole empty frame: nothing happened, and that is a whole recording. */
+Test(profile, no_events)
+{
+	struct maker maker = maker_new(NULL);
+	struct profile *profile;
+
+	maker_finish_whole(&maker, NULL);
+	profile = loaded(maker.path, NULL);
+	cr_assert_eq(profile->n_problems, 0);
+	cr_assert_eq(profile->sum.n_total, 0);
+	cr_assert_eq(profile->n_paths, 0);
+	cr_assert_eq(profile->end - profile->begin, 0);
+	profile_free(profile);
+	maker_remove(&maker);
+}
+
+/* Of several artifacts the first by name is read, and the others are not kept quiet about. */
+Test(profile, several_artifacts)
+{
+	struct maker maker = make_small(), other = maker_new(NULL);
+	struct profile *profile;
+
+	maker_finish_whole(&other, NULL);
+	free(run_well("cp '%s/results/1.MemtrackArtifact.msgpack' '%s/results/0.MemtrackArtifact.msgpack'",
+	        other.path, maker.path));
+	maker_finish_whole(&maker, NULL);
+	profile = loaded(maker.path, NULL);
+	cr_assert_eq(profile->n_problems, 1);
+	cr_assert(strstr(profile->problems[0], "2 artifacts; only results/0."));
+	cr_assert_eq(profile->sum.n_total, 0);
+	profile_free(profile);
+	maker_remove(&maker);
+	maker_remove(&other);
+}
+
 static int stop_at_once(void *context, const char *what, unsigned thousandths)
 {
 	(void)what;

@@ -8,6 +8,7 @@
 
 #include "report/json_writer.h"
 #include "report/number.h"
+#include "report/short_name.h"
 #include "report/style.h"
 #include "report/characters.h"
 
@@ -194,4 +195,58 @@ Test(number, figures)
 	cr_assert_str_eq(number_duration(buffer, 999), "999 ns");
 	cr_assert_str_eq(number_duration(buffer, 1500), "1.5 \xc2\xb5s");
 	cr_assert_str_eq(number_duration(buffer, 2500000000), "2.500 s");
+}
+
+static void shortens(const char *name, size_t limit, const char *expected)
+{
+	char *made = short_name(name, limit);
+
+	cr_assert_str_eq(made, expected);
+	free(made);
+}
+
+Test(short_name, templates_first_then_parameters)
+{
+	static char large[4000001];
+
+	shortens("main", 0, "main");
+	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 100,
+	        "std::vector<std::allocator<int> >::push_back(int&&)");
+	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 40,
+	        "std::vector<…>::push_back(int&&)");
+	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 32, "std::vector<…>::push_back(…)");
+	shortens("std::vector<std::allocator<int> >::push_back(int&&)", 20, "std::vector<…>:…");
+	shortens("f(std::map<int, char>, long, long, long)", 20, "f(…)");
+	shortens("operator<< <char>(S&)", 20, "operator<< <…>(S&)");
+	shortens("bool A<char, long>::operator<(A<char, long> const&)", 40,
+	        "bool A<…>::operator<(A<…> const&)");
+	shortens("A<char, long>::operator->() const", 30, "A<…>::operator->() const");
+	shortens("std::function<void (B<(x > 3)>)>::operator()(int) const", 50,
+	        "std::function<…>::operator()(int) const");
+	shortens("<closed", 4, "<…");
+	shortens("unclosed<template<int", 12, "unclosed<…");
+	shortens(">>>>)))((((<<<<", 8, ">>>>)…");
+	shortens("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 6, "\xc3\xa9…");
+	memset(large, '<', sizeof(large) - 1);
+	shortens(large, 8, "<<<<<…");    /* at once */
+	shortens("abcdef", 2, "abcdef"); /* no room even for the sign of a cut */
+}
+
+/* Whatever comes: no longer than asked, and no crash. */
+Test(short_name, any_text)
+{
+	static const char alphabet[] = "a<>()-=:* operator\xc3\xa9";
+	char name[64], *made;
+
+	srand(1);
+	for (unsigned round = 0; round < 200000; round++) {
+		size_t n = (size_t)rand() % (sizeof(name) - 1), limit = 4 + (size_t)rand() % 40;
+
+		for (size_t i = 0; i < n; i++)
+			name[i] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
+		name[n] = '\0';
+		made = short_name(name, limit);
+		cr_assert_leq(strlen(made), limit > n ? n : limit, "%s: %s", name, made);
+		free(made);
+	}
 }

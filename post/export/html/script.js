@@ -9,7 +9,7 @@
 	const nNodes = data.parents.length + 1;
 	const get = (id) => document.getElementById(id);
 
-	const parent = new Int32Array(nNodes), depth = new Uint16Array(nNodes);
+	const parent = new Int32Array(nNodes), depth = new Uint32Array(nNodes);
 	const start = new Float64Array(nNodes), width = new Float64Array(nNodes);
 	let firstChild = new Int32Array(nNodes), nextSibling = new Int32Array(nNodes);
 	let metric = 0, side = "new", zoom = 0, hover = -1, maxDepth = 0;
