@@ -6,7 +6,6 @@
 struct pending {
 	u64 slot;           /* SP at entry: where the return address is (on arm64: was pushed from, if at all) */
 	u64 return_address; /* what stood there before the return probe's trampoline */
-	u64 stack_high;     /* end of the stack it is on: tells stacks apart */
 	u64 entered;
 	u64 size;
 	u64 pointer; /* the old block of a realloc */

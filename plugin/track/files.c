@@ -27,13 +27,12 @@ struct files {
 	pthread_mutex_t lock;
 	struct programs *programs;
 	struct untraced *untraced;
-	bool with_rules;
 	const struct log_sink *log;
 	struct file *files;
 	size_t n_files;
 };
 
-int files_new(struct programs *programs, struct untraced *untraced, bool with_rules, const struct log_sink *log,
+int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
 	struct files **ret_files)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -43,7 +42,6 @@ int files_new(struct programs *programs, struct untraced *untraced, bool with_ru
 	pthread_mutex_init(&files->lock, NULL);
 	files->programs = programs;
 	files->untraced = untraced;
-	files->with_rules = with_rules;
 	files->log = log;
 	*ret_files = files;
 	return 0;
@@ -135,7 +133,7 @@ static void read_rules(struct files *files, const struct file *file, struct rule
 	}
 	if (r)
 		log_warning(files->log, "the unwind data of %s is broken; what can be read of it is used", file->path);
-	if (ret_rules->n_rows && files->with_rules) {
+	if (ret_rules->n_rows) {
 		r = programs_add_rules(files->programs, file->dev, file->ino, ret_rules->rows, ret_rules->n_rows);
 		if (r)
 			log_warning(files->log, "cannot load the unwind rules of %s: %s", file->path, strerror(-r));
@@ -159,8 +157,7 @@ static int classify(struct files *files, struct file *file, uint32_t pid, bool i
 	blind = blind_spot(&found, is_program);
 	if (blind)
 		untraced_add(files->untraced, file->path, pid, blind);
-	if (files->with_rules || found.n_functions)
-		read_rules(files, file, &rules);
+	read_rules(files, file, &rules);
 	if (found.n_functions) {
 		r = attach_functions(files, file, &found, &rules);
 		if (r)

@@ -13,7 +13,8 @@
 #define ROWS_PER_BATCH (2u << 20)
 /* Deeper than compilers nest; what is deeper is left out. */
 #define DEPTH_MAX 200
-#define N_CACHED  256 /* a power of two */
+#define TEXT_MAX  65536 /* bytes of a name; a longer one is damage */
+#define N_CACHED  256   /* a power of two */
 
 struct collector {
 	const struct module_elf *module;
@@ -28,40 +29,22 @@ struct collector {
 	size_t n_rows_in_batch;
 };
 
-bool dwarf_lines_are_in(Elf *elf)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0))
-			return true;
-	}
-	return false;
-}
-
 static int number_of(struct collector *collector, const char *text, uint32_t *ret_number)
 {
-	size_t slot = ((uintptr_t)text >> 3 ^ (uintptr_t)text >> 11) & (N_CACHED - 1);
+	size_t slot = ((uintptr_t)text >> 3 ^ (uintptr_t)text >> 11) & (N_CACHED - 1), n;
 	int r;
 
-	if (!text) {
-		*ret_number = 0;
+	*ret_number = 0;
+	if (!text)
 		return 0;
-	}
 	if (collector->cache[slot].text == text) {
 		*ret_number = collector->cache[slot].number;
 		return 0;
 	}
-	r = strings_add(&collector->inlines->strings, text, strlen(text), ret_number);
+	n = strnlen(text, TEXT_MAX);
+	if (n == TEXT_MAX)
+		return 0;
+	r = strings_add(&collector->inlines->strings, text, n, ret_number);
 	if (r < 0)
 		return r;
 	collector->cache[slot].text = text;
@@ -267,41 +250,42 @@ static int collect_batch(struct collector *collector, Dwarf *dwarf, size_t *n_do
 	return status < 0 && *n_done == 0 ? -EBADMSG : 0;
 }
 
-static int collect_all(struct collector *collector, Elf *elf, const char **ret_reason)
+static int collect_all(struct collector *collector, const struct dwarf_image *image, const char **ret_reason)
 {
 	size_t n_done = 0;
 	bool is_last = false;
 	int r = 0;
 
 	while (r >= 0 && !is_last) {
-		Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+		Dwarf *dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 
 		if (!dwarf) {
 			*ret_reason = dwarf_errmsg(-1);
 			return -EBADMSG;
 		}
+		if (image->alternative)
+			dwarf_setalt(dwarf, image->alternative);
 		r = collect_batch(collector, dwarf, &n_done, &is_last);
 		if (r == -EBADMSG)
 			*ret_reason = dwarf_errmsg(-1);
+		dwarf_setalt(dwarf, NULL);
 		dwarf_end(dwarf);
 	}
 	return r;
 }
 
-int dwarf_lines_collect(Elf *elf, const struct module_elf *module, bool (*interrupted)(void *context),
-        void *context, struct inlines **ret_inlines, const char **ret_reason)
+int dwarf_lines_collect(const struct dwarf_image *image, const struct module_elf *module,
+        bool (*interrupted)(void *context), void *context, struct inlines **ret_inlines,
+        const char **ret_reason)
 {
 	struct collector collector = {.module = module, .interrupted = interrupted, .context = context};
 	int r;
 
-	*ret_reason = "no debug information";
-	if (!dwarf_lines_are_in(elf))
-		return -ENOENT;
 	*ret_reason = "out of memory";
 	r = inlines_new(&collector.inlines);
 	if (r < 0)
 		return r;
-	r = collect_all(&collector, elf, ret_reason);
+	r = collect_all(&collector, image, ret_reason);
 	if (r >= 0)
 		r = inlines_finish(collector.inlines);
 	if (r < 0) {

@@ -44,7 +44,7 @@ static bool parse_line(const char *line, const char *end, struct symbol *ret_sym
 	if (!take_hex(&line, end, &ret_symbol->addr) || !take_hex(&line, end, &ret_symbol->size))
 		return false;
 	ret_symbol->name = line;
-	return line < end && ret_symbol->size > 0;
+	return line < end && *line && ret_symbol->size > 0; /* a NUL in it is no name */
 }
 
 static int compare(const void *a, const void *b)

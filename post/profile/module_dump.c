@@ -25,6 +25,7 @@ struct dumping {
 	struct module *module;
 	const struct dump_request *request;
 	const atomic_bool *stop;
+	const char *debug_folder;
 	struct debug_file debug;
 	struct symbols symbols;
 };
@@ -229,13 +230,27 @@ static bool is_stopped(void *context)
 	return atomic_load((const atomic_bool *)context);
 }
 
+/* Makes the tables, all in all or not at all. */
+static int collect_lines(struct dumping *dumping, struct inlines **ret_inlines, const char **ret_reason)
+{
+	const struct module_elf *elf = &dumping->module->elf;
+	struct dwarf_image image;
+	int r = dwarf_image_init(
+	        &image, dumping->debug.elf ? dumping->debug.fd : elf->fd, dumping->debug_folder, ret_reason);
+
+	if (r < 0)
+		return r;
+	r = dwarf_lines_collect(&image, elf, is_stopped, (void *)dumping->stop, ret_inlines, ret_reason);
+	dwarf_image_deinit(&image);
+	return r;
+}
+
 static void dump_debug_info(struct dumping *dumping)
 {
 	struct module *module = dumping->module;
 	struct inlines *inlines;
 	const char *reason;
-	int r = dwarf_lines_collect(dumping->debug.elf ? dumping->debug.elf : module->elf.elf, &module->elf,
-	        is_stopped, (void *)dumping->stop, &inlines, &reason);
+	int r = collect_lines(dumping, &inlines, &reason);
 
 	if (r == -ENOENT || r == -EINTR)
 		return;
@@ -253,12 +268,9 @@ static void dump_debug_info(struct dumping *dumping)
 static void dump_elf(struct dumping *dumping)
 {
 	struct module *module = dumping->module;
-	const struct dump_request *request = dumping->request;
 
-	if (!dwarf_lines_are_in(module->elf.elf) &&
-	        debug_file_find(&module->elf, module->raw_path,
-	                request->debug_folder ? request->debug_folder : DEBUG_FILE_FOLDER,
-	                &dumping->debug) == -ENOMEM)
+	if (!dwarf_image_is_in(module->elf.elf) && debug_file_find(&module->elf, module->raw_path,
+	                                                   dumping->debug_folder, &dumping->debug) == -ENOMEM)
 		module_add_reason(module, "debug information: out of memory");
 	dump_symbols(dumping);
 	if (!atomic_load(dumping->stop))
@@ -271,7 +283,11 @@ static void dump_elf(struct dumping *dumping)
 
 void module_dump(struct module *module, const struct dump_request *request, const atomic_bool *stop)
 {
-	struct dumping dumping = {.module = module, .request = request, .stop = stop, .debug = {.fd = -1}};
+	struct dumping dumping = {.module = module,
+	        .request = request,
+	        .stop = stop,
+	        .debug_folder = request->debug_folder ? request->debug_folder : DEBUG_FILE_FOLDER,
+	        .debug = {.fd = -1}};
 	CLEANUP_CLOSE int own = -1;
 	const char *reason;
 	int fd = find_descriptor(module, &own);

@@ -152,11 +152,14 @@ int module_rules_find(struct module_rules *rules, uint64_t svma, const struct ru
 	return slot->state;
 }
 
-bool module_rules_starts_at(const struct module_rules *rules, uint64_t svma)
+bool module_rules_function(const struct module_rules *rules, uint64_t svma, uint64_t *ret_start)
 {
 	const struct eh_frame_fde *fde = eh_frame_index_find(&rules->index, svma);
 
-	return fde && fde->start == svma;
+	if (!fde)
+		return false;
+	*ret_start = fde->start;
+	return true;
 }
 
 uint64_t module_rules_n_bad(const struct module_rules *rules)

@@ -82,6 +82,19 @@ char *shell(int *ret_status, const char *format, ...)
 	return output;
 }
 
+void run(const char *format, ...)
+{
+	CLEANUP_FREE char *command = NULL, *text = NULL;
+	va_list arguments;
+	int status;
+
+	va_start(arguments, format);
+	cr_assert_geq(vasprintf(&command, format, arguments), 0);
+	va_end(arguments);
+	text = shell(&status, "(%s) 2>&1", command);
+	cr_assert_eq(status, 0, "%s: %s", command, text);
+}
+
 const char *fixture(const char *name)
 {
 	static char path[4096];

@@ -25,6 +25,9 @@ void folder_write_artifact(const struct folder *folder, const struct event *even
  * test where it cannot be started or is killed. */
 char *shell(int *ret_status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Runs a shell command, formatted, which must succeed. */
+void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The path of a fixture (fixtures/make.sh). Valid until the next call. */
 const char *fixture(const char *name);
 

@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +21,6 @@ struct place {
 	char path[200];
 	char debug_folder[200];
 };
-
-static void __attribute__((format(printf, 1, 2))) run(const char *format, ...)
-{
-	CLEANUP_FREE char *command = NULL, *text = NULL;
-	va_list arguments;
-	int status;
-
-	va_start(arguments, format);
-	cr_assert_geq(vasprintf(&command, format, arguments), 0);
-	va_end(arguments);
-	text = shell(&status, "%s 2>&1", command);
-	cr_assert_eq(status, 0, "%s: %s", command, text);
-}
 
 static void copy_fixture(const struct place *place, const char *name, const char *to)
 {
@@ -68,7 +54,7 @@ static bool finds(const struct place *place)
 	int r = debug_file_find(&place->module, place->path, place->debug_folder, &file);
 
 	cr_assert(r == 0 || r == -ENOENT);
-	cr_assert(r < 0 || dwarf_lines_are_in(file.elf));
+	cr_assert(r < 0 || dwarf_image_is_in(file.elf));
 	debug_file_deinit(&file);
 	debug_file_deinit(&file);
 	return r == 0;

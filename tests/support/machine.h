@@ -24,6 +24,9 @@ void machine_bpf_deinit(struct machine_bpf *bpf);
  * machine. */
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds);
 
+/* Whether such another run is under way: then breakpoints may be its. */
+bool machine_others_probe(void);
+
 /* How many bytes of the code of libraries named like `name` differ in a process from what their files hold:
  * each breakpoint there is one. -1 when the process is gone or maps none. */
 int machine_n_breakpoints(pid_t pid, const char *name);

@@ -111,6 +111,18 @@ static size_t count_new(const struct machine_bpf *before)
 	return n_new;
 }
 
+bool machine_others_probe(void)
+{
+	struct machine_bpf held;
+	bool probe = false;
+
+	take_held(&held);
+	for (size_t i = 0; i < held.n_ids; i++)
+		probe = probe || (held.ids[i] & LINK_BIT);
+	machine_bpf_deinit(&held);
+	return probe;
+}
+
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds)
 {
 	size_t n = count_new(before);

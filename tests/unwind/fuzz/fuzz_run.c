@@ -18,7 +18,7 @@
 #include "util/file.h"
 
 /* Larger sections are cut: the fuzzer prefers short inputs. */
-#define MAX_EH_FRAME 4096
+#define MAX_EH_FRAME 1024
 
 static int create(const char *folder, const char *kind, unsigned n)
 {

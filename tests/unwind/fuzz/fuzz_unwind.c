@@ -62,7 +62,7 @@ static void run(const char *arch_name, const uint8_t *eh_frame, size_t n_eh_fram
 	if (module_rules_new(arch, eh_frame, n_eh_frame, svma, &rules) < 0)
 		return;
 	/* Every description of a small section, at a few addresses. */
-	for (size_t i = 0; i < 64 && module_rules_nth(rules, i, &at); i++) {
+	for (size_t i = 0; i < 16 && module_rules_nth(rules, i, &at); i++) {
 		for (uint64_t j = 0; j < 64; j += 1 + j)
 			walk(arch, at + j, rest, n_rest);
 	}
