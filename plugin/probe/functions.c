@@ -89,12 +89,14 @@ static int add_function(struct reader *reader, const struct allocator_function *
 	return 0;
 }
 
-/* Defined functions that other files can see; a program's own static `free` is no allocator. */
-static bool is_candidate(const GElf_Sym *symbol)
+/* Defined functions that other files can see: a program's own static `free` is no allocator. Where no other file comes
+ * in, the linker of a static PIE makes all symbols local. */
+static bool is_candidate(const struct reader *reader, const GElf_Sym *symbol)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
 
-	return type == STT_FUNC && bind != STB_LOCAL && symbol->st_shndx != SHN_UNDEF && symbol->st_value;
+	return type == STT_FUNC && (bind != STB_LOCAL || reader->found.is_static) && symbol->st_shndx != SHN_UNDEF &&
+		symbol->st_value;
 }
 
 static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *header)
@@ -112,7 +114,7 @@ static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *
 		GElf_Sym symbol;
 		int r;
 
-		if (!gelf_getsym(data, i, &symbol) || !is_candidate(&symbol))
+		if (!gelf_getsym(data, i, &symbol) || !is_candidate(reader, &symbol))
 			continue;
 		name = elf_strptr(reader->elf, header->sh_link, symbol.st_name);
 		if (!name)

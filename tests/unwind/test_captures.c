@@ -73,7 +73,7 @@ static void tally_profile(const struct folder *folder, struct tally *tally)
 }
 
 /* `command` is for a shell. */
-static void run(const char *program, const char *command)
+static void run_case(const char *program, const char *command)
 {
 	const char *reason = machine_why_no_capture();
 	struct tally tally = {0};
@@ -108,25 +108,25 @@ static void run(const char *program, const char *command)
 Test(captures, python, .timeout = 120)
 {
 	setenv("PYTHONMALLOC", "malloc", 1);
-	run("/usr/bin/python3",
+	run_case("/usr/bin/python3",
 	        "-c \"import json; json.loads(json.dumps([{'a': [str(i)] * 3} for i in range(3000)]))\"");
 }
 
 Test(captures, perl, .timeout = 120)
 {
-	run("/usr/bin/perl", "-e 'my %h; $h{$_} = [$_, \"x\" x $_] for 1..3000; print scalar keys %h'");
+	run_case("/usr/bin/perl", "-e 'my %h; $h{$_} = [$_, \"x\" x $_] for 1..3000; print scalar keys %h'");
 }
 
 Test(captures, sqlite, .timeout = 120)
 {
-	run("/usr/bin/sqlite3",
+	run_case("/usr/bin/sqlite3",
 	        ":memory: \"create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 "
 	        "from c where x < 20000) insert into t select x, 'v' || x from c;\"");
 }
 
 Test(captures, git, .timeout = 120)
 {
-	run("/usr/bin/git", "help -a");
+	run_case("/usr/bin/git", "help -a");
 }
 
 /* Four processes, one after the other. */
@@ -143,6 +143,6 @@ Test(captures, compiler, .timeout = 240)
 	                "m.size(); }\n");
 	fclose(source);
 	snprintf(command, sizeof(command), "-O2 -c %s -o %s/source.o", path, folder.path);
-	run("/usr/bin/gcc", command);
+	run_case("/usr/bin/gcc", command);
 	folder_remove(&folder);
 }

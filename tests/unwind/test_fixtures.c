@@ -111,7 +111,7 @@ static void check(void *context, size_t n, const struct resolved_stack *stack, c
 	free(view);
 }
 
-static void run(const char *program, struct call_path *paths, size_t n_paths)
+static void run_case(const char *program, struct call_path *paths, size_t n_paths)
 {
 	struct expectations expectations = {.program = program, .paths = paths, .n_paths = n_paths};
 	struct folder folder = folder_new(), profile = folder_new();
@@ -137,7 +137,7 @@ static void run(const char *program, struct call_path *paths, size_t n_paths)
 	{                                                                                                    \
 		struct call_path paths[] = {__VA_ARGS__};                                                    \
                                                                                                              \
-		run(program, paths, sizeof(paths) / sizeof(paths[0]));                                       \
+		run_case(program, paths, sizeof(paths) / sizeof(paths[0]));                                       \
 	}
 
 #define RECURSION(test, program, ...)                                                                        \

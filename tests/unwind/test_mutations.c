@@ -108,7 +108,7 @@ static void resolve_all(struct resolver *resolver, const struct samples *samples
 	}
 }
 
-static void run(const char *program, size_t n_rounds)
+static void run_case(const char *program, size_t n_rounds)
 {
 	struct folder scratch = folder_new(), profile = folder_new();
 	struct files files = {0};
@@ -153,10 +153,10 @@ static void run(const char *program, size_t n_rounds)
 
 Test(mutations, small, .timeout = 280)
 {
-	run("recursion-musl-static", 3000);
+	run_case("recursion-musl-static", 3000);
 }
 
 Test(mutations, with_libraries, .timeout = 280)
 {
-	run("odd-frames", 200);
+	run_case("odd-frames", 200);
 }

@@ -35,7 +35,7 @@ static void check(void *context, size_t n, const struct resolved_stack *stack, c
 }
 
 /* `every`: take each n-th call. All stacks must be whole, and gdb's. */
-static void run(const char *const *argv, unsigned every, size_t min_stacks, const char *setting)
+static void run_case(const char *const *argv, unsigned every, size_t min_stacks, const char *setting)
 {
 	struct folder folder = folder_new(), profile = folder_new();
 	struct totals totals = {.program = argv[0]};
@@ -73,21 +73,21 @@ static void run(const char *const *argv, unsigned every, size_t min_stacks, cons
 
 Test(programs, python, .timeout = 120)
 {
-	run(ARGUMENTS("/usr/bin/python3", "-S", "-c",
+	run_case(ARGUMENTS("/usr/bin/python3", "-S", "-c",
 	            "import json; print(len(json.dumps([{'a': i, 'b': [str(i)] * 3} for i in range(300)])))"),
 	        197, 50, "PYTHONMALLOC=malloc");
 }
 
 Test(programs, perl, .timeout = 120)
 {
-	run(ARGUMENTS("/usr/bin/perl", "-e",
+	run_case(ARGUMENTS("/usr/bin/perl", "-e",
 	            "my %h; $h{$_} = [$_, 'x' x $_] for 1..3000; print scalar keys %h"),
 	        47, 50, NULL);
 }
 
 Test(programs, sqlite, .timeout = 120)
 {
-	run(ARGUMENTS("/usr/bin/sqlite3", ":memory:",
+	run_case(ARGUMENTS("/usr/bin/sqlite3", ":memory:",
 	            "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c "
 	            "where x < 3000)"
 	            " insert into t select x, 'v' || x from c; select count(*) from t;"),
@@ -96,7 +96,7 @@ Test(programs, sqlite, .timeout = 120)
 
 Test(programs, git, .timeout = 120)
 {
-	run(ARGUMENTS("/usr/bin/git", "help", "-a"), 5, 50, NULL);
+	run_case(ARGUMENTS("/usr/bin/git", "help", "-a"), 5, 50, NULL);
 }
 
 /* The compiler proper: cc1plus is where gcc allocates. */
@@ -114,7 +114,7 @@ Test(programs, compiler, .timeout = 240)
 	        "template <> struct s<0> { static int f(int x) { return x; } };\n"
 	        "int main(int argc, char **) { return s<100>::f(argc); }\n");
 	fclose(file);
-	run(ARGUMENTS(path, "-quiet", "-O2", source, "-o", "/dev/null"), 97, 30, NULL);
+	run_case(ARGUMENTS(path, "-quiet", "-O2", source, "-o", "/dev/null"), 97, 30, NULL);
 	unlink(source);
 	free(path);
 }

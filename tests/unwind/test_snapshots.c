@@ -137,7 +137,7 @@ static void compare(const char *name, const char *text)
 	cr_expect_str_eq(text, expected, "%s changed; it was:\n%s\nand is:\n%s", path, expected, text);
 }
 
-static void run(const char *name, const char *fixture, const char *library)
+static void run_case(const char *name, const char *fixture, const char *library)
 {
 	const char *reason = machine_why_no_capture();
 	struct folder folder;
@@ -168,7 +168,7 @@ static void run(const char *name, const char *fixture, const char *library)
 #define SNAPSHOT(test, ...)                                                                                  \
 	Test(snapshots, test, .timeout = 120)                                                                \
 	{                                                                                                    \
-		run(#test, __VA_ARGS__);                                                                     \
+		run_case(#test, __VA_ARGS__);                                                                     \
 	}
 
 SNAPSHOT(recursion, "recursion", NULL)
