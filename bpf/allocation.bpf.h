@@ -22,24 +22,56 @@ static __always_inline void pending_remove(struct thread *thread, u32 index)
 	thread->n_pending = last;
 }
 
-/* Is the entry still open? It is while its return address is still the trampoline and its frame has not been
- * left: SP alone does not tell, after a longjmp other frames lie where it was. */
-static __always_inline int pending_is_open(const struct pending *pending, u64 sp, u64 end, u64 trampoline)
+/* Without knowing where a stack ends: how far above SP an entry is still taken to be on it. */
+#define SAME_STACK_REACH (1ull << 20)
+
+static __always_inline int is_on_stack(const struct pending *pending, u64 sp, u64 low, u64 high)
 {
-	if (pending->stack_high == end && pending->slot < sp)
-		return 0;
+	if (high)
+		return pending->slot >= low && pending->slot < high;
+	return pending->slot + SAME_STACK_REACH - sp < 2 * SAME_STACK_REACH;
+}
+
+/* Has the entry not returned yet? Then its return address is still the trampoline. */
+static __always_inline int is_pending(const struct pending *pending, u64 trampoline)
+{
 #if RETURN_SLOT_ON_STACK
 	u64 word = 0;
 
-	if (bpf_probe_read_user(&word, sizeof(word), (void *)pending->slot) || word != trampoline)
-		return 0;
-#endif
+	return bpf_probe_read_user(&word, sizeof(word), (void *)pending->slot) == 0 && word == trampoline;
+#else
 	return 1;
+#endif
 }
 
-/* Drops the entries that are over; returns whether one is open on the stack that ends at `end`. Entries on other
- * stacks (a handler on an alternate stack, a fiber) stay open and mute nothing. */
-__noinline int settle_pending(u64 sp, u64 end)
+/* Is the frame of an entry still on the call path? The trampoline alone does not tell: after a longjmp it may be left
+ * over in a frame that never wrote there. */
+__noinline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
+{
+	struct thread *thread = current_thread();
+	struct process *process = thread ? process_of(thread) : NULL;
+	u32 index;
+	struct scratch *scratch;
+	int met = 1;
+
+	if (!process)
+		return 1;
+	index = scratch_claim();
+	scratch = scratch_get(index);
+	if (!scratch)
+		return 1;
+	if (copy_stack(index, sp, slot + 8, STACK_BUDGET_MAX) == 0) {
+		restore_return_addresses(index);
+		met = path_meets(index, process->image, ip, fp, slot);
+	}
+	scratch_release(scratch);
+	return met;
+}
+
+/* Drops the entries that are over; returns whether one is open on the stack [low, high) that SP is on. SP alone does
+ * not tell: after a longjmp other frames lie where the entry's was. Entries on other stacks (a handler on an
+ * alternate stack, a fiber) stay open and mute nothing; those that are over go when their place is needed. */
+__noinline int settle_pending(u64 sp, u64 low, u64 high, u64 ip, u64 fp)
 {
 	struct thread *thread = current_thread();
 	u64 trampoline = trampoline_address();
@@ -47,29 +79,43 @@ __noinline int settle_pending(u64 sp, u64 end)
 
 	if (!thread)
 		return 0;
-
 	for (int i = MAX_PENDING - 1; i >= 0; i--) {
 		struct pending *pending = &thread->pending[i];
+		int here, open;
 
 		if (i >= (int)thread->n_pending)
 			continue;
-		if (!pending_is_open(pending, sp, end, trampoline)) {
+		here = is_on_stack(pending, sp, low, high);
+		open = is_pending(pending, trampoline);
+		if (here && open)
+			open = pending->slot >= sp && frame_is_on_path(pending->slot, sp, ip, fp);
+		/* A handler may have interrupted the trampoline itself, which writes over the slot. */
+		if (!here && thread->n_pending < MAX_PENDING)
+			open = 1;
+		if (!open) {
 			pending_remove(thread, i);
 			count_note(NOTE_ABANDONED);
-		} else if (pending->stack_high == end) {
+		} else if (here) {
 			nested = 1;
 		}
 	}
 	return nested;
 }
 
+/* The size that was asked for. A product that 64 bits do not hold is no size: such a call fails, and must not look
+ * like one that asked for nothing. */
 static __always_inline u64 asked_size(const struct pt_regs *regs, u64 cookie)
 {
-	u64 size = regs_argument(regs, COOKIE_SIZE(cookie));
+	u64 size = regs_argument(regs, COOKIE_SIZE(cookie)), count, limit;
 
-	if (COOKIE_COUNT(cookie) != COOKIE_NO_ARGUMENT)
-		size *= regs_argument(regs, COOKIE_COUNT(cookie));
-	return size;
+	if (COOKIE_COUNT(cookie) == COOKIE_NO_ARGUMENT)
+		return size;
+	count = regs_argument(regs, COOKIE_COUNT(cookie));
+	if (!((size | count) >> 32) || !count)
+		return size * count;
+	limit = ~0ull / count;
+	asm volatile("" : "+r"(limit)); /* else clang makes a 128-bit product of it */
+	return size > limit ? ~0ull : size * count;
 }
 
 static __always_inline void pending_fill(struct pending *pending, const struct pt_regs *regs, u64 cookie)
@@ -95,7 +141,8 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	struct thread *thread = current_thread();
 	struct process *process;
 	struct pending *pending;
-	u64 sp = REGS_SP(regs), end, now;
+	u64 sp = REGS_SP(regs), now;
+	struct bounds stack;
 
 	if (!thread)
 		return 1;
@@ -103,8 +150,8 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	if (!process)
 		return 1;
 	thread->free_pointer = 0;
-	end = stack_end(thread, sp);
-	if (thread->n_pending && settle_pending(sp, end)) {
+	stack = stack_bounds(thread, sp);
+	if (thread->n_pending && settle_pending(sp, stack.low, stack.high, REGS_IP(regs), REGS_FP(regs))) {
 		count_note(NOTE_MUTED);
 		return 1;
 	}
@@ -116,12 +163,11 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	now = bpf_ktime_get_ns();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
 	pending_fill(pending, regs, cookie);
-	pending->stack_high = end;
 	pending->entered = now;
 	pending->recorded = recording;
 	pending->stack_hash = 0;
 	if (with_stacks && pending->recorded)
-		pending->stack_hash = capture_stack(regs, process, thread, end, now);
+		pending->stack_hash = capture_stack(regs, process, thread, stack.high, now);
 	thread->n_pending++;
 	return 0;
 }
@@ -234,13 +280,23 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	struct process *process;
 	u64 pointer = regs_argument(regs, COOKIE_POINTER(cookie)), sp = REGS_SP(regs);
 
-	if (!pointer || !thread)
+	if (!thread)
+		return 0;
+	if (thread->free_inside) {
+		thread->free_inside = 0;
+		return 0;
+	}
+	if (!pointer)
 		return 0;
 	process = process_of(thread);
 	if (!process)
 		return 0;
-	if (thread->n_pending && settle_pending(sp, stack_end(thread, sp)))
-		return 0;
+	if (thread->n_pending) {
+		struct bounds stack = stack_bounds(thread, sp);
+
+		if (settle_pending(sp, stack.low, stack.high, REGS_IP(regs), REGS_FP(regs)))
+			return 0;
+	}
 	relieve_pressure();
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
 		emit_free(process, thread, pointer, bpf_ktime_get_ns());

@@ -51,18 +51,23 @@ __noinline int find_stack(u64 sp)
 	return 0;
 }
 
-/* The end of the stack that `sp` is on, or 0. */
-static __always_inline u64 stack_end(struct thread *thread, u64 sp)
+/* The stack that `sp` is on: where it begins, and where copies of it end; high is 0 where that is not known. */
+static __always_inline struct bounds stack_bounds(struct thread *thread, u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 alternate = task->sas_ss_sp, size = task->sas_ss_size;
+	struct bounds bounds = {.low = task->sas_ss_sp};
+	u64 size = task->sas_ss_size;
 
 	/* First, because an alternate stack may lie within the ordinary one or in the heap. */
-	if (size && sp - alternate < size)
-		return alternate + size;
+	if (size && sp - bounds.low < size) {
+		bounds.high = bounds.low + size;
+		return bounds;
+	}
 	if (sp - thread->stack_low >= thread->stack_high - thread->stack_low || !thread->stack_low)
 		find_stack(sp);
-	return thread->stack_high;
+	bounds.low = thread->stack_low;
+	bounds.high = thread->stack_high;
+	return bounds;
 }
 
 struct claim_context {

@@ -52,6 +52,16 @@ int free_entered(struct pt_regs *regs)
 	return free_entry(regs, bpf_get_attach_cookie(regs));
 }
 
+SEC("uprobe")
+int free_called_inside(struct pt_regs *regs)
+{
+	struct thread *thread = current_thread();
+
+	if (thread)
+		thread->free_inside = 1;
+	return 0;
+}
+
 SEC("tp_btf/sched_process_fork")
 int task_forked(u64 *arguments)
 {

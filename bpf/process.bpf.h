@@ -80,6 +80,7 @@ static __always_inline struct thread *thread_new(struct task_struct *task, u32 p
 	thread->n_pending = 0;
 	thread->stack_low = thread->stack_high = 0;
 	thread->free_pointer = 0;
+	thread->free_inside = 0;
 	return thread;
 }
 
@@ -153,6 +154,7 @@ static __always_inline int on_exec(struct task_struct *task)
 	thread->n_pending = 0;
 	thread->stack_low = thread->stack_high = 0;
 	thread->free_pointer = 0;
+	thread->free_inside = 0;
 	old = process->image;
 	process->image = image_new();
 	image_unref(old);

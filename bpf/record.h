@@ -131,10 +131,12 @@ struct record_stack {
 #define COOKIE_COUNT(c)    ((record_u32)((c) >> 11 & 7))      /* argument the size is multiplied with */
 #define COOKIE_POINTER(c)  ((record_u32)((c) >> 14 & 7))      /* block that is freed or reallocated */
 #define COOKIE_RESULT(c)   ((record_u32)((c) >> 17 & 7))      /* pointer through which the address returns */
-#define COOKIE_FORWARDS(c) ((record_u32)((c) >> 20 & 1))      /* free: calls another traced free */
+#define COOKIE_FORWARDS(c) ((record_u32)((c) >> 20 & 1))      /* free: may call another traced free */
 #define COOKIE(kind, size, count, pointer, result, forwards)                                               \
 	((record_u64)(kind) | (record_u64)(size) << 8 | (record_u64)(count) << 11 |                        \
 		(record_u64)(pointer) << 14 | (record_u64)(result) << 17 | (record_u64)(forwards) << 20)
+
+#define COOKIE_FORWARDS_BIT COOKIE(0, 0, 0, 0, 0, 1)
 
 /* Events that happened and could not be recorded, by the place where they were dropped. */
 enum lost_counter {

@@ -6,7 +6,6 @@
 struct pending {
 	u64 slot;           /* SP at entry: where the return address is (on arm64: was pushed from, if at all) */
 	u64 return_address; /* what stood there before the return probe's trampoline */
-	u64 stack_high;     /* end of the stack it is on: tells stacks apart */
 	u64 entered;
 	u64 size;
 	u64 pointer; /* the old block of a realloc */
@@ -22,7 +21,7 @@ struct thread {
 	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
 	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
 	u32 n_pending;
-	u32 reserved;
+	u32 free_inside; /* the next free entry is a call that the allocator makes for itself */
 	struct pending pending[MAX_PENDING];
 };
 

@@ -23,6 +23,8 @@ enum walk_end {
 	WALK_COMPLETE,    /* at the thread's first frame */
 	WALK_LEFT_COPY,   /* the caller is beyond the copy: a path as long as the copy shows it */
 	WALK_UNSUPPORTED, /* no rule, no simple rule, no mapping */
+	WALK_MET,         /* at the return address that was looked for */
+	WALK_MISSED,      /* beyond it */
 };
 
 struct walk {
@@ -31,6 +33,7 @@ struct walk {
 	u64 hash;
 	u64 generation;
 	u64 stack_end;
+	u64 slot;  /* of a return address that is looked for, or all ones */
 	u32 index; /* of scratch */
 	u32 image;
 	u32 exact; /* pc is where the thread is, not behind a call */
@@ -215,11 +218,34 @@ static long walk_step(u32 i, struct walk *walk)
 	cfa = walk_cfa(walk, rule);
 	if (cfa <= walk->sp)
 		return walk_ends(walk, WALK_UNSUPPORTED);
+	if (cfa - 8 >= walk->slot)
+		return walk_ends(walk, cfa - 8 == walk->slot ? WALK_MET : WALK_MISSED);
 	if (!walk_word(walk, cfa - 8, &walk->pc) || !walk_restore_fp(walk, rule, cfa))
 		return walk_ends(walk, WALK_LEFT_COPY);
 	walk->sp = cfa;
 	walk->exact = 0;
 	return walk->pc ? 0 : walk_ends(walk, WALK_COMPLETE);
+}
+
+/* Does the path of the copied stack go through the frame whose return address is at `slot`? Where the walk ends before
+ * it gets there, 1: nothing says no. */
+__noinline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
+{
+	struct scratch *scratch = scratch_get(index);
+	struct image *image = image_get(image_index);
+	struct walk walk = {.scratch = scratch, .index = index, .image = image_index, .exact = 1};
+
+	if (!scratch || !image || image->unusable)
+		return 1;
+	/* No further than the frame: what lies above does not matter. */
+	walk.stack_end = slot + 8;
+	walk.generation = image->generation;
+	walk.slot = slot;
+	walk.pc = ip;
+	walk.fp = fp;
+	walk.sp = scratch->record.sp;
+	bpf_loop(MAX_FRAMES, walk_step, &walk, 0);
+	return walk.end != WALK_MISSED;
 }
 
 /* Fills the record's hash with the identity of the call path. -1: the stack has none that the rules can give. */
@@ -235,6 +261,7 @@ __noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 sta
 	version = *(volatile u32 *)&image->version;
 	walk.generation = image->generation;
 	walk.stack_end = stack_end;
+	walk.slot = ~0ull;
 	walk.pc = ip;
 	walk.fp = fp;
 	walk.sp = scratch->record.sp;
@@ -246,6 +273,11 @@ __noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 sta
 }
 
 #else
+
+static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
+{
+	return 1;
+}
 
 /* The rules are of x86-64 so far; elsewhere code pointers serve. */
 static __always_inline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 stack_end)

@@ -123,8 +123,7 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 	if (!r)
 		r = untraced_new(&session->log, &session->untraced);
 	if (!r)
-		r = files_new(session->programs, session->untraced,
-			settings->with_stacks && settings->identity == IDENTITY_PATH, &session->log, &session->files);
+		r = files_new(session->programs, session->untraced, &session->log, &session->files);
 	if (!r && host->wants_live)
 		r = heap_replay_new(&session->converter.live);
 	if (r) {

@@ -28,6 +28,7 @@
 
 struct worker {
 	pthread_t thread;
+	pid_t tid; /* atomic; 0 until it runs */
 	struct drain *drain;
 	struct artifact_frame *frame;
 };
@@ -38,6 +39,7 @@ struct drain {
 	struct batches batches;
 	struct worker *workers;
 	unsigned n_workers;
+	bool pressed;  /* the workers have priority */
 	bool stopping; /* nothing is added to the ring any more; atomic */
 	int error;     /* of the artifact; written by the worker whose turn it is */
 	struct ring *ring;
@@ -60,6 +62,40 @@ static unsigned n_processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+/* Under pressure the workers come before the benchmark, whose threads would only wait; otherwise not. */
+static void set_priority(struct drain *drain, bool pressed)
+{
+	if (pressed == drain->pressed)
+		return;
+	drain->pressed = pressed;
+	for (unsigned i = 0; i < drain->n_workers; i++) {
+		pid_t tid = __atomic_load_n(&drain->workers[i].tid, __ATOMIC_RELAXED);
+
+		if (tid)
+			setpriority(PRIO_PROCESS, tid, pressed ? TAKER_NICE : 0); /* as well as it goes */
+	}
+}
+
+/* Moves what is in the ring to batches. */
+static void empty_ring(struct drain *drain, struct batch **batch, uint64_t *started)
+{
+	for (;;) {
+		struct batch *current = *batch;
+		size_t space = sizeof(current->data) - current->n_bytes;
+		size_t n = ring_take(drain->ring, current->data + current->n_bytes, space);
+
+		current->n_bytes += n;
+		if (n)
+			continue;
+		/* Either nothing is complete, or the next record does not fit. */
+		if (space >= sizeof(current->data) / 2 || !ring_pending(drain->ring))
+			return;
+		batches_fill(&drain->batches, current);
+		*batch = batches_take_empty(&drain->batches);
+		*started = now_ns();
+	}
+}
+
 static void *take(void *argument)
 {
 	struct drain *drain = argument;
@@ -70,22 +106,26 @@ static void *take(void *argument)
 	setpriority(PRIO_PROCESS, syscall(SYS_gettid), TAKER_NICE); /* as well as it goes */
 	for (;;) {
 		bool stopping = __atomic_load_n(&drain->stopping, __ATOMIC_ACQUIRE);
-		struct timespec pause = {.tv_nsec = drain->settings.poll_ns % 1000000000u,
-			.tv_sec = drain->settings.poll_ns / 1000000000u};
-		size_t n = ring_take(drain->ring, batch->data + batch->n_bytes, sizeof(batch->data) - batch->n_bytes);
-		bool more = ring_pending(drain->ring) > 0;
+		struct timespec pause = {
+			.tv_sec = drain->settings.poll_ns / 1000000000u,
+			.tv_nsec = drain->settings.poll_ns % 1000000000u,
+		};
 
-		batch->n_bytes += n;
-		/* Full: the next record does not fit. */
-		if (batch->n_bytes && ((!n && more) || stopping || now_ns() - started > MAX_AGE_NS)) {
+		set_priority(drain, ring_pending(drain->ring) > RING_BYTES / 4);
+		empty_ring(drain, &batch, &started);
+		if (stopping && !ring_pending(drain->ring))
+			break;
+		if (batch->n_bytes && now_ns() - started > MAX_AGE_NS) {
 			batches_fill(&drain->batches, batch);
 			batch = batches_take_empty(&drain->batches);
 			started = now_ns();
 		}
-		if (stopping && !more && !batch->n_bytes)
-			break;
-		if (!stopping && (!more || !n))
+		if (!stopping)
 			nanosleep(&pause, NULL);
+	}
+	if (batch->n_bytes) {
+		batches_fill(&drain->batches, batch);
+		batch = batches_take_empty(&drain->batches);
 	}
 	batches_close(&drain->batches, batch, drain->n_workers);
 	return NULL;
@@ -98,6 +138,7 @@ static void *work(void *argument)
 	struct batch *batch;
 
 	prctl(PR_SET_NAME, "memstacks-write");
+	__atomic_store_n(&worker->tid, syscall(SYS_gettid), __ATOMIC_RELAXED);
 	while ((batch = batches_take_full(&drain->batches))) {
 		const uint8_t *data;
 		size_t n;

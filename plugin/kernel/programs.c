@@ -71,6 +71,7 @@ static void choose_programs(struct memory_bpf *object, enum attach_mechanism mec
 	bpf_program__set_expected_attach_type(object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(object->progs.free_called_inside, ATTACH_TYPE_UPROBE_MULTI);
 }
 
 static int open_and_load(struct programs *programs, const struct programs_settings *settings)
@@ -216,7 +217,7 @@ void programs_set_recording(struct programs *programs, bool recording)
 struct probe_set {
 	const struct bpf_program *program;
 	uint32_t type; /* of the link, where there are links */
-	bool free;     /* the entries of frees, else the allocations */
+	enum probe_kind kind;
 	bool at_return;
 };
 
@@ -247,7 +248,7 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 	if (!offsets || !cookies)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n_probes; i++) {
-		if (probes[i].is_free != set->free)
+		if (probes[i].kind != set->kind)
 			continue;
 		offsets[n] = probes[i].file_offset;
 		cookies[n++] = probes[i].cookie;
@@ -269,13 +270,15 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 	struct memory_bpf *object = programs->object;
 	/* Returns first: an entry whose return is not caught would stay open. */
 	const struct probe_set pair[] = {
-		{object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI, false, true},
-		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
-		{object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI, false, false},
+		{object->progs.allocation_returned, ATTACH_TYPE_UPROBE_MULTI, PROBE_ALLOCATION, true},
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, PROBE_FREE, false},
+		{object->progs.free_called_inside, ATTACH_TYPE_UPROBE_MULTI, PROBE_INTERNAL, false},
+		{object->progs.allocation_entered, ATTACH_TYPE_UPROBE_MULTI, PROBE_ALLOCATION, false},
 	};
 	const struct probe_set session[] = {
-		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, true, false},
-		{object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION, false, false},
+		{object->progs.free_entered, ATTACH_TYPE_UPROBE_MULTI, PROBE_FREE, false},
+		{object->progs.free_called_inside, ATTACH_TYPE_UPROBE_MULTI, PROBE_INTERNAL, false},
+		{object->progs.allocation_called, ATTACH_TYPE_UPROBE_SESSION, PROBE_ALLOCATION, false},
 	};
 	bool one = programs->mechanism == ATTACH_SESSION;
 	const struct probe_set *sets = one ? session : pair;

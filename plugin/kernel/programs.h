@@ -29,11 +29,17 @@ void programs_set_root(struct programs *programs, uint32_t pid);
 /* Allocations are recorded, or not. In effect at return. */
 void programs_set_recording(struct programs *programs, bool recording);
 
+enum probe_kind {
+	PROBE_ALLOCATION, /* entry and return */
+	PROBE_FREE,       /* entry */
+	PROBE_INTERNAL,   /* a call of free that the allocator makes for itself */
+};
+
 /* One place to probe. */
 struct probe {
 	uint64_t file_offset;
 	uint64_t cookie;
-	bool is_free; /* entry only */
+	enum probe_kind kind;
 };
 
 /* The probes of one file; ended by probes_detach. */

@@ -73,6 +73,7 @@ static int add_function(struct reader *reader, const struct allocator_function *
 	if (site_choose(code, n_read, symbol->st_value, function->n_arguments, &entry.site))
 		return 0;
 	entry.file_offset = offset + entry.site.offset;
+	found->code = (struct found_segment){segment.p_vaddr, segment.p_offset, segment.p_filesz};
 	for (size_t i = 0; i < found->n_functions; i++) {
 		if (found->functions[i].svma != entry.svma)
 			continue;
@@ -88,12 +89,14 @@ static int add_function(struct reader *reader, const struct allocator_function *
 	return 0;
 }
 
-/* Defined functions that other files can see; a program's own static `free` is no allocator. */
-static bool is_candidate(const GElf_Sym *symbol)
+/* Defined functions that other files can see: a program's own static `free` is no allocator. Where no other file comes
+ * in, the linker of a static PIE makes all symbols local. */
+static bool is_candidate(const struct reader *reader, const GElf_Sym *symbol)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
 
-	return type == STT_FUNC && bind != STB_LOCAL && symbol->st_shndx != SHN_UNDEF && symbol->st_value;
+	return type == STT_FUNC && (bind != STB_LOCAL || reader->found.is_static) && symbol->st_shndx != SHN_UNDEF &&
+		symbol->st_value;
 }
 
 static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *header)
@@ -111,10 +114,14 @@ static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *
 		GElf_Sym symbol;
 		int r;
 
-		if (!gelf_getsym(data, i, &symbol) || !is_candidate(&symbol))
+		if (!gelf_getsym(data, i, &symbol) || !is_candidate(reader, &symbol))
 			continue;
 		name = elf_strptr(reader->elf, header->sh_link, symbol.st_name);
-		function = name ? allocator_function_find(name) : NULL;
+		if (!name)
+			continue;
+		if (!strcmp(name, "__libc_start_main"))
+			reader->found.is_c_library = true;
+		function = allocator_function_find(name);
 		if (!function)
 			continue;
 		r = add_function(reader, function, &symbol);
@@ -159,6 +166,25 @@ static bool has_no_interpreter(struct reader *reader)
 	return true;
 }
 
+static bool has_soname(struct reader *reader)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(reader->elf, section))) {
+		GElf_Shdr header;
+		GElf_Dyn entry;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+			if (entry.d_tag == DT_SONAME)
+				return true;
+	}
+	return false;
+}
+
 static int compare_address(const void *a, const void *b)
 {
 	const struct found_function *x = a, *y = b;
@@ -186,6 +212,7 @@ int found_functions_read(int fd, struct found_functions *ret_found)
 	reader.found.is_64_bit = gelf_getclass(elf) == ELFCLASS64 && reader.header.e_machine == MACHINE;
 	if (reader.found.is_64_bit) {
 		reader.found.is_static = reader.header.e_entry && has_no_interpreter(&reader);
+		reader.found.is_shared_library = has_soname(&reader);
 		r = read_tables(&reader);
 		if (r) {
 			found_functions_deinit(&reader.found);

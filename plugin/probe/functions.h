@@ -16,13 +16,20 @@ struct found_function {
 	struct site site;
 };
 
+struct found_segment {
+	uint64_t svma, file_offset, n_bytes;
+};
+
 struct found_functions {
 	struct found_function *functions; /* sorted by address, one per address */
 	size_t n_functions;
 	bool is_elf;       /* else everything below is false */
 	bool is_64_bit;    /* and of this machine */
-	bool is_static;    /* an executable without an interpreter */
-	bool has_symbols;  /* it has a symbol table at all */
+	bool is_static;         /* an executable without an interpreter */
+	bool is_shared_library; /* it has a DT_SONAME */
+	bool is_c_library;      /* it defines __libc_start_main */
+	bool has_symbols;       /* it has a symbol table at all */
+	struct found_segment code; /* the executable segment that the functions are in */
 };
 
 /* Reads the symbol tables (.symtab and .dynsym, or where there are no sections the dynamic segment) of the file

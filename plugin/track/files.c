@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "probe/functions.h"
+#include "probe/internal.h"
 #include "unwind/rules.h"
 #include "util/cleanup.h"
 
@@ -26,13 +27,12 @@ struct files {
 	pthread_mutex_t lock;
 	struct programs *programs;
 	struct untraced *untraced;
-	bool with_rules;
 	const struct log_sink *log;
 	struct file *files;
 	size_t n_files;
 };
 
-int files_new(struct programs *programs, struct untraced *untraced, bool with_rules, const struct log_sink *log,
+int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
 	struct files **ret_files)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -42,7 +42,6 @@ int files_new(struct programs *programs, struct untraced *untraced, bool with_ru
 	pthread_mutex_init(&files->lock, NULL);
 	files->programs = programs;
 	files->untraced = untraced;
-	files->with_rules = with_rules;
 	files->log = log;
 	*ret_files = files;
 	return 0;
@@ -80,19 +79,33 @@ static int append(struct files *files, const struct file *file)
 	return 0;
 }
 
-static int attach_functions(struct files *files, struct file *file, const struct found_functions *found)
+static int attach_functions(struct files *files, struct file *file, const struct found_functions *found,
+	const struct rules *rules)
 {
-	CLEANUP_FREE struct probe *probes = calloc(found->n_functions, sizeof(*probes));
+	CLEANUP_FREE uint64_t *calls = NULL;
+	CLEANUP_FREE struct probe *probes = NULL;
+	size_t n_calls = 0, n = 0;
+	int r = internal_calls_find(file->fd, found, rules, &calls, &n_calls);
 
+	if (r)
+		log_warning(files->log, "cannot look for internal calls of free in %s: %s", file->path, strerror(-r));
+	probes = calloc(found->n_functions + n_calls, sizeof(*probes));
 	if (!probes)
 		return -ENOMEM;
-	for (size_t i = 0; i < found->n_functions; i++)
-		probes[i] = (struct probe){
+	for (size_t i = 0; i < found->n_functions; i++) {
+		const struct allocator_function *function = found->functions[i].function;
+		bool is_free = allocator_function_is_free(function);
+
+		/* A library that stands before the C library may hand a block on to it: still one call. */
+		probes[n++] = (struct probe){
 			.file_offset = found->functions[i].file_offset,
-			.cookie = found->functions[i].function->cookie,
-			.is_free = allocator_function_is_free(found->functions[i].function),
+			.cookie = function->cookie | (is_free && !found->is_c_library ? COOKIE_FORWARDS_BIT : 0),
+			.kind = is_free ? PROBE_FREE : PROBE_ALLOCATION,
 		};
-	return programs_attach(files->programs, file->fd, probes, found->n_functions, &file->probes);
+	}
+	for (size_t i = 0; i < n_calls; i++)
+		probes[n++] = (struct probe){.file_offset = calls[i], .kind = PROBE_INTERNAL};
+	return programs_attach(files->programs, file->fd, probes, n, &file->probes);
 }
 
 /* Why a program's allocations would not be seen although its file was read, or NULL. */
@@ -109,29 +122,30 @@ static const char *blind_spot(const struct found_functions *found, bool is_progr
 }
 
 /* Stacks through a file without rules are identified more coarsely; nothing is missing from them. */
-static void add_rules(struct files *files, const struct file *file)
+static void read_rules(struct files *files, const struct file *file, struct rules *ret_rules)
 {
-	struct rules rules;
-	int r = rules_compile(file->fd, &rules);
+	int r = rules_compile(file->fd, ret_rules);
 
 	if (r && r != -EBADMSG) {
 		log_warning(files->log, "cannot read the unwind data of %s: %s", file->path, strerror(-r));
+		*ret_rules = (struct rules){};
 		return;
 	}
 	if (r)
 		log_warning(files->log, "the unwind data of %s is broken; what can be read of it is used", file->path);
-	if (rules.n_rows) {
-		r = programs_add_rules(files->programs, file->dev, file->ino, rules.rows, rules.n_rows);
+	if (ret_rules->n_rows) {
+		r = programs_add_rules(files->programs, file->dev, file->ino, ret_rules->rows, ret_rules->n_rows);
 		if (r)
 			log_warning(files->log, "cannot load the unwind rules of %s: %s", file->path, strerror(-r));
 	}
-	log_debug(files->log, "%zu unwind rules for %s, %zu unsupported", rules.n_rows, file->path, rules.n_unsupported);
-	rules_deinit(&rules);
+	log_debug(files->log, "%zu unwind rules for %s, %zu unsupported", ret_rules->n_rows, file->path,
+		ret_rules->n_unsupported);
 }
 
 static int classify(struct files *files, struct file *file, uint32_t pid, bool is_program)
 {
 	struct found_functions found;
+	struct rules rules = {};
 	const char *blind;
 	int r = found_functions_read(file->fd, &found);
 
@@ -143,14 +157,16 @@ static int classify(struct files *files, struct file *file, uint32_t pid, bool i
 	blind = blind_spot(&found, is_program);
 	if (blind)
 		untraced_add(files->untraced, file->path, pid, blind);
+	read_rules(files, file, &rules);
 	if (found.n_functions) {
-		r = attach_functions(files, file, &found);
+		r = attach_functions(files, file, &found, &rules);
 		if (r)
 			untraced_add(files->untraced, file->path, pid, "the kernel refused the probes");
 		log_message(files->log, r ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "%zu allocator functions in %s: %s",
 			found.n_functions, file->path, r ? strerror(-r) : "probed");
 	}
 	found_functions_deinit(&found);
+	rules_deinit(&rules);
 	return r;
 }
 
@@ -167,8 +183,6 @@ static int add_new(struct files *files, int *fd, const struct stat *st, const ch
 	file.path = strdup(path);
 	if (!file.path)
 		return -ENOMEM;
-	if (files->with_rules)
-		add_rules(files, &file);
 	r = classify(files, &file, pid, is_program);
 	if (append(files, &file)) {
 		probes_detach(&file.probes);

@@ -19,9 +19,8 @@ struct file_view {
 	const char *reason; /* why fd is -1, else NULL */
 };
 
-/* `programs`, `untraced` and `log` must outlive the result; `with_rules`: stacks are unwound in the kernel.
- * Negative errno. */
-int files_new(struct programs *programs, struct untraced *untraced, bool with_rules, const struct log_sink *log,
+/* `programs`, `untraced` and `log` must outlive the result. Negative errno. */
+int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
 	struct files **ret_files);
 
 /* Takes over `fd`, open for reading: a file that process `pid` is about to map, or has just been executed from.

@@ -44,7 +44,7 @@ static int write_frame(struct json_writer *json, const struct profile *profile, 
 		text = NULL;
 		return -ENOMEM;
 	}
-	json_string(json, text);
+	json_put_string(json, text);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static void write_point(struct json_writer *json, const struct profile *profile,
 	const struct heap_stack_peak *most = heap_paths_stack_peak(profile->heap, stack);
 	const uint32_t *frames = stacks_frames(profile->stacks, stack);
 
-	json_object_begin(json);
+	json_begin_object(json);
 	json_member_uint(json, "tb", tally->total_bytes);
 	json_member_uint(json, "tbk", tally->n_total);
 	json_member_uint(json, "tl", tally->lifetime);
@@ -64,12 +64,12 @@ static void write_point(struct json_writer *json, const struct profile *profile,
 	json_member_uint(json, "gbk", tally->n_peak);
 	json_member_uint(json, "eb", tally->leaked_bytes);
 	json_member_uint(json, "ebk", tally->n_leaked);
-	json_key(json, "fs");
-	json_array_begin(json);
+	json_put_key(json, "fs");
+	json_begin_array(json);
 	for (uint32_t i = 0; i < stacks_row(profile->stacks, stack)->n_frames; i++)
-		json_uint(json, (uint64_t)frames[i] + 1); /* 0 is the root */
-	json_array_end(json);
-	json_object_end(json);
+		json_put_uint(json, (uint64_t)frames[i] + 1); /* 0 is the root */
+	json_end_array(json);
+	json_end_object(json);
 }
 
 static void write_head(struct json_writer *json, const struct profile *profile)
@@ -99,23 +99,23 @@ int export_dhat(const struct profile *profile, const struct export_options *opti
 	int error = 0;
 
 	json_writer_init(&json, out, false);
-	json_object_begin(&json);
+	json_begin_object(&json);
 	write_head(&json, profile);
-	json_key(&json, "pps");
-	json_array_begin(&json);
+	json_put_key(&json, "pps");
+	json_begin_array(&json);
 	for (uint32_t i = 0; i < n_stacks && !error; i++) {
 		if (profile->stack_tallies[i].n_total)
 			write_point(&json, profile, i);
 		error = export_step(options, "writing", i, n_stacks);
 	}
-	json_array_end(&json);
-	json_key(&json, "ftbl");
-	json_array_begin(&json);
-	json_string(&json, "[root]");
+	json_end_array(&json);
+	json_put_key(&json, "ftbl");
+	json_begin_array(&json);
+	json_put_string(&json, "[root]");
 	for (uint32_t i = 0; i < n_frames && !error; i++)
 		error = write_frame(&json, profile, i);
-	json_array_end(&json);
-	json_object_end(&json);
+	json_end_array(&json);
+	json_end_object(&json);
 	putc('\n', out);
 	return error;
 }

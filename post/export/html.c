@@ -39,7 +39,7 @@ static int find_name(struct names *names, uint32_t string, uint32_t *ret_index)
 	*ret_index = (uint32_t)names->n;
 	error = GROW_BY_ONE(names->strings, names->n_allocated, names->n);
 	if (!error)
-		error = map64_add(&names->index_by_string, string, *ret_index);
+		error = map64_set(&names->index_by_string, string, *ret_index);
 	if (!error)
 		names->strings[names->n++] = string;
 	return error;
@@ -48,19 +48,19 @@ static int find_name(struct names *names, uint32_t string, uint32_t *ret_index)
 static void write_metrics(
         struct json_writer *json, const struct heap_tally *old, const struct heap_tally *new)
 {
-	json_key(json, "metrics");
-	json_array_begin(json);
+	json_put_key(json, "metrics");
+	json_begin_array(json);
 	for (size_t i = 0; i < N_METRICS; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "name", metric_name(metrics[i]));
 		json_member_string(json, "text", metric_text(metrics[i]));
 		json_member_bool(json, "bytes", metric_is_bytes(metrics[i]));
 		json_member_uint(json, "whole", metric_of(metrics[i], new));
 		if (old)
 			json_member_uint(json, "old", metric_of(metrics[i], old));
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 static void write_timeline(struct json_writer *json, const struct profile *profile)
@@ -68,43 +68,43 @@ static void write_timeline(struct json_writer *json, const struct profile *profi
 	const struct heap_timeline *timeline = heap_paths_timeline(profile->heap);
 	const struct heap_totals *totals = heap_paths_totals(profile->heap);
 
-	json_object_begin(json);
+	json_begin_object(json);
 	json_member_uint(json, "width", timeline->width);
 	json_member_uint(json, "time", profile->end - profile->begin);
 	json_member_uint(json, "peak", totals->peak_bytes);
 	json_member_uint(json, "peakTime", totals->peak_bytes ? totals->peak_time - profile->begin : 0);
-	json_key(json, "highest");
-	json_array_begin(json);
+	json_put_key(json, "highest");
+	json_begin_array(json);
 	for (size_t i = 0; i < HEAP_N_SLICES; i++)
-		json_uint(json, timeline->slices[i].highest);
-	json_array_end(json);
-	json_object_end(json);
+		json_put_uint(json, timeline->slices[i].highest);
+	json_end_array(json);
+	json_end_object(json);
 }
 
 static void write_problems(struct json_writer *json, const struct profile *profile)
 {
 	for (size_t i = 0; profile && i < profile->n_problems; i++)
-		json_string(json, profile->problems[i]);
+		json_put_string(json, profile->problems[i]);
 }
 
 static void write_columns(struct json_writer *json, const struct tree *tree, size_t n_columns)
 {
 	size_t n = tree_n_nodes(tree);
 
-	json_key(json, "parents");
-	json_array_begin(json);
+	json_put_key(json, "parents");
+	json_begin_array(json);
 	for (uint32_t i = 1; i < n; i++)
-		json_uint(json, tree_node(tree, i)->parent);
-	json_array_end(json);
-	json_key(json, "values");
-	json_array_begin(json);
+		json_put_uint(json, tree_node(tree, i)->parent);
+	json_end_array(json);
+	json_put_key(json, "values");
+	json_begin_array(json);
 	for (size_t column = 0; column < n_columns; column++) {
-		json_array_begin(json);
+		json_begin_array(json);
 		for (uint32_t i = 0; i < n; i++)
-			json_uint(json, tree_values(tree, i)[column]);
-		json_array_end(json);
+			json_put_uint(json, tree_values(tree, i)[column]);
+		json_end_array(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 /* What the labels of the tree mean: keys of `stacks`, or strings where it is NULL. */
@@ -117,23 +117,23 @@ static int write_names(struct json_writer *json, const struct tree *tree, const 
 	int error = 0;
 
 	for (size_t what = 0; what < (stacks ? 2 : 1); what++) {
-		json_key(json, titles[what]);
-		json_array_begin(json);
+		json_put_key(json, titles[what]);
+		json_begin_array(json);
 		for (uint32_t i = 1; i < tree_n_nodes(tree) && !error; i++) {
 			label = tree_node(tree, i)->label;
 			string = !stacks ? label
 			         : what  ? stacks_key(stacks, label)->module
 			                 : stacks_key(stacks, label)->name;
 			error = find_name(&names, string, &index);
-			json_uint(json, index);
+			json_put_uint(json, index);
 		}
-		json_array_end(json);
+		json_end_array(json);
 	}
-	json_key(json, "strings");
-	json_array_begin(json);
+	json_put_key(json, "strings");
+	json_begin_array(json);
 	for (size_t i = 0; i < names.n; i++)
-		json_string(json, string_pool_get(strings, names.strings[i]));
-	json_array_end(json);
+		json_put_string(json, string_pool_get(strings, names.strings[i]));
+	json_end_array(json);
 	map64_deinit(&names.index_by_string);
 	free(names.strings);
 	return error;
@@ -150,13 +150,13 @@ static int write_nodes(struct json_writer *json, struct tree *tree, size_t n_col
 
 	if (n_pruned < 0)
 		return (int)n_pruned;
-	json_key(json, "pruned");
-	json_object_begin(json);
+	json_put_key(json, "pruned");
+	json_begin_object(json);
 	json_member_uint(json, "nodes", (uint64_t)n_pruned);
 	json_member_uint(json, "all", n_all - 1);
 	snprintf(text, sizeof(text), "%.3g", share * 100);
 	json_member_string(json, "percent", text);
-	json_object_end(json);
+	json_end_object(json);
 	write_columns(json, tree, n_columns);
 	return write_names(json, tree, stacks, strings);
 }
@@ -165,12 +165,12 @@ static void begin_page(struct json_writer *json, FILE *out)
 {
 	fwrite(page_head, 1, page_head_size, out);
 	json_writer_init(json, out, false);
-	json_object_begin(json);
+	json_begin_object(json);
 }
 
 static void end_page(struct json_writer *json, FILE *out)
 {
-	json_object_end(json);
+	json_end_object(json);
 	fwrite(page_tail, 1, page_tail_size, out);
 }
 
@@ -220,15 +220,15 @@ int export_html(const struct profile *profile, const struct export_options *opti
 		        profile->benchmark == SIZE_MAX
 		                ? NULL
 		                : profile->benchmarks.benchmarks[profile->benchmark].uri);
-		json_key(&json, "problems");
-		json_array_begin(&json);
+		json_put_key(&json, "problems");
+		json_begin_array(&json);
 		write_problems(&json, profile);
-		json_array_end(&json);
+		json_end_array(&json);
 		write_metrics(&json, NULL, &profile->sum);
-		json_key(&json, "timelines");
-		json_array_begin(&json);
+		json_put_key(&json, "timelines");
+		json_begin_array(&json);
 		write_timeline(&json, profile);
-		json_array_end(&json);
+		json_end_array(&json);
 		error = write_nodes(
 		        &json, tree, N_METRICS, options->max_nodes, profile->stacks, profile->strings);
 		end_page(&json, out);
@@ -279,17 +279,17 @@ int export_html_diff(const struct diff *diff, const struct export_options *optio
 		json_member_string(&json, "mode", "diff");
 		json_member_string(&json, "title", diff->new->path);
 		json_member_string(&json, "oldTitle", diff->old->path);
-		json_key(&json, "problems");
-		json_array_begin(&json);
+		json_put_key(&json, "problems");
+		json_begin_array(&json);
 		write_problems(&json, diff->old);
 		write_problems(&json, diff->new);
-		json_array_end(&json);
+		json_end_array(&json);
 		write_metrics(&json, &diff->old->sum, &diff->new->sum);
-		json_key(&json, "timelines");
-		json_array_begin(&json);
+		json_put_key(&json, "timelines");
+		json_begin_array(&json);
 		write_timeline(&json, diff->new);
 		write_timeline(&json, diff->old);
-		json_array_end(&json);
+		json_end_array(&json);
 		error = write_nodes(&json, tree, 2 * N_METRICS, options->max_nodes, NULL, diff->new->strings);
 		end_page(&json, out);
 	}

@@ -46,21 +46,12 @@ static int put(struct pprof *pprof, const Pprof__Profile *part)
 /* The number of a text in the string table, as valid UTF-8. */
 static int add_text(struct pprof *pprof, const char *text, int64_t *ret_index)
 {
-	CLEANUP_FREE char *clean = malloc(strlen(text) * 3 + 1);
-	char *to = clean;
+	CLEANUP_FREE char *clean = utf8_clean(text, strlen(text));
 	uint32_t index;
 	int error;
 
 	if (!clean)
 		return -ENOMEM;
-	while (*text) {
-		const char *start = text;
-		bool valid;
-
-		utf8_next(&text, &valid);
-		to = valid ? mempcpy(to, start, (size_t)(text - start)) : mempcpy(to, "\xef\xbf\xbd", 3);
-	}
-	*to = '\0';
 	error = string_pool_add(pprof->strings, clean, &index);
 	if (!error)
 		*ret_index = index;
@@ -81,8 +72,8 @@ static int find_function(struct pprof *pprof, const struct stack_frame *frame, u
 	*ret_id = id;
 	if (id != MAP64_NONE)
 		return 0;
-	*ret_id = function.id = pprof->functions.n_used + 1;
-	error = map64_add(&pprof->functions, key, (uint32_t)function.id);
+	*ret_id = function.id = map64_count(&pprof->functions) + 1;
+	error = map64_set(&pprof->functions, key, (uint32_t)function.id);
 	if (!error)
 		error = add_text(pprof, name, &function.name);
 	if (!error)
@@ -148,8 +139,8 @@ static int find_locations(struct pprof *pprof, uint32_t stack, size_t *ret_n)
 		key = (uint64_t)frames[first] << 32 | frames[last];
 		id = map64_find(&pprof->locations, key);
 		if (id == MAP64_NONE) {
-			id = (uint32_t)pprof->locations.n_used + 1;
-			error = map64_add(&pprof->locations, key, id);
+			id = (uint32_t)map64_count(&pprof->locations) + 1;
+			error = map64_set(&pprof->locations, key, id);
 			if (!error)
 				error = put_location(pprof, id, &frames[first], last - first + 1);
 		}
@@ -210,8 +201,8 @@ static int put_mapping(struct pprof *pprof, const struct module_facts *facts)
 	const struct string_pool *strings = pprof->profile->strings;
 	int error;
 
-	mapping.id = pprof->mappings.n_used + 1;
-	error = map64_add(&pprof->mappings, facts->module, (uint32_t)mapping.id);
+	mapping.id = map64_count(&pprof->mappings) + 1;
+	error = map64_set(&pprof->mappings, facts->module, (uint32_t)mapping.id);
 	if (!error)
 		error = add_text(pprof, string_pool_get(strings, facts->module), &mapping.filename);
 	if (!error)
@@ -259,7 +250,7 @@ static int put_mappings(struct pprof *pprof)
 			index = (uint32_t)n;
 			error = GROW_BY_ONE(modules, n_allocated, n);
 			if (!error)
-				error = map64_add(&by_module, module, index);
+				error = map64_set(&by_module, module, index);
 			if (error < 0)
 				break;
 			modules[n++] = (struct module_facts){.module = module};

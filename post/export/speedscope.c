@@ -24,21 +24,21 @@ static int write_frames(struct json_writer *json, const struct profile *profile)
 		if (frame->file != STRING_EMPTY)
 			files[frame->key] = frame->file;
 	}
-	json_key(json, "shared");
-	json_object_begin(json);
-	json_key(json, "frames");
-	json_array_begin(json);
+	json_put_key(json, "shared");
+	json_begin_object(json);
+	json_put_key(json, "frames");
+	json_begin_array(json);
 	for (uint32_t key = 0; key < n_keys; key++) {
 		file = files[key] ? string_pool_get(profile->strings, files[key])
 		                  : stacks_module(profile->stacks, key);
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "name", stacks_name(profile->stacks, key));
 		if (*file)
 			json_member_string(json, "file", file);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
-	json_object_end(json);
+	json_end_array(json);
+	json_end_object(json);
 	return 0;
 }
 
@@ -47,10 +47,10 @@ static void write_sample(struct json_writer *json, const struct profile *profile
 	uint32_t stack = stacks_path(profile->stacks, path)->stack;
 	const uint32_t *frames = stacks_frames(profile->stacks, stack);
 
-	json_array_begin(json);
+	json_begin_array(json);
 	for (uint32_t i = stacks_row(profile->stacks, stack)->n_frames; i-- > 0;)
-		json_uint(json, stacks_frame(profile->stacks, frames[i])->key);
-	json_array_end(json);
+		json_put_uint(json, stacks_frame(profile->stacks, frames[i])->key);
+	json_end_array(json);
 }
 
 static int write_profile(struct json_writer *json, const struct profile *profile,
@@ -59,27 +59,27 @@ static int write_profile(struct json_writer *json, const struct profile *profile
 	size_t n = stacks_n_paths(profile->stacks);
 	int error = 0;
 
-	json_object_begin(json);
+	json_begin_object(json);
 	json_member_string(json, "type", "sampled");
 	json_member_string(json, "name", metric_text(metric));
 	json_member_string(json, "unit", metric_is_bytes(metric) ? "bytes" : "none");
 	json_member_uint(json, "startValue", 0);
 	json_member_uint(json, "endValue", metric_of(metric, &profile->sum));
-	json_key(json, "samples");
-	json_array_begin(json);
+	json_put_key(json, "samples");
+	json_begin_array(json);
 	for (uint32_t path = 0; path < n && !error; path++) {
 		if (metric_of(metric, &profile->path_tallies[path]))
 			write_sample(json, profile, path);
 		error = export_step(options, "writing", path, n);
 	}
-	json_array_end(json);
-	json_key(json, "weights");
-	json_array_begin(json);
+	json_end_array(json);
+	json_put_key(json, "weights");
+	json_begin_array(json);
 	for (uint32_t path = 0; path < n; path++)
 		if (metric_of(metric, &profile->path_tallies[path]))
-			json_uint(json, metric_of(metric, &profile->path_tallies[path]));
-	json_array_end(json);
-	json_object_end(json);
+			json_put_uint(json, metric_of(metric, &profile->path_tallies[path]));
+	json_end_array(json);
+	json_end_object(json);
 	return error;
 }
 
@@ -89,18 +89,18 @@ int export_speedscope(const struct profile *profile, const struct export_options
 	int error;
 
 	json_writer_init(&json, out, false);
-	json_object_begin(&json);
+	json_begin_object(&json);
 	json_member_string(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_member_string(&json, "name", profile->path);
 	json_member_string(&json, "exporter", "memstacks");
 	json_member_uint(&json, "activeProfileIndex", 0);
 	error = write_frames(&json, profile);
-	json_key(&json, "profiles");
-	json_array_begin(&json);
+	json_put_key(&json, "profiles");
+	json_begin_array(&json);
 	for (size_t i = 0; i < N_ELEMENTS(metrics) && !error; i++)
 		error = write_profile(&json, profile, options, metrics[i]);
-	json_array_end(&json);
-	json_object_end(&json);
+	json_end_array(&json);
+	json_end_object(&json);
 	putc('\n', out);
 	return error;
 }

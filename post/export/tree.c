@@ -71,7 +71,7 @@ static int find_child(struct tree *tree, uint32_t parent, uint32_t label, uint32
 	if (node == MAP64_NONE) {
 		error = add_node(tree, parent, label, &node);
 		if (!error)
-			error = map64_add(&tree->children, key, node);
+			error = map64_set(&tree->children, key, node);
 		if (error < 0)
 			return error;
 		tree->nodes[node].next_sibling = tree->nodes[parent].first_child;

@@ -91,7 +91,7 @@ static int add_process(struct heap_paths *paths, uint32_t pid, bool known, uint3
 	if (known)
 		map64_set(&paths->process_by_pid, pid, (uint32_t)paths->n_processes);
 	else
-		error = map64_add(&paths->process_by_pid, pid, (uint32_t)paths->n_processes);
+		error = map64_set(&paths->process_by_pid, pid, (uint32_t)paths->n_processes);
 	if (error < 0)
 		return error;
 	paths->processes[paths->n_processes] = (struct process){.public.pid = pid};
@@ -121,7 +121,7 @@ static void note_exit(struct heap_paths *paths, uint32_t pid)
 	if (map64_find(&paths->process_by_pid, pid) == MAP64_NONE)
 		return;
 	if (map64_find(&paths->exited, pid) == MAP64_NONE)
-		map64_add(&paths->exited, pid, 1);
+		map64_set(&paths->exited, pid, 1);
 	else
 		map64_set(&paths->exited, pid, 1);
 }
@@ -137,7 +137,7 @@ static uint32_t owner_of(const struct heap_paths *paths, uint32_t pid)
 static int set_owner(struct heap_paths *paths, uint32_t pid, uint32_t owner)
 {
 	if (map64_find(&paths->owner_by_pid, pid) == MAP64_NONE)
-		return owner ? map64_add(&paths->owner_by_pid, pid, owner) : 0;
+		return owner ? map64_set(&paths->owner_by_pid, pid, owner) : 0;
 	map64_set(&paths->owner_by_pid, pid, owner);
 	return 0;
 }
@@ -157,7 +157,7 @@ static int find_site(struct heap_paths *paths, uint32_t process, uint32_t stack,
 	error = GROW_BY_ONE(paths->sites, paths->n_sites_allocated, paths->n_sites);
 	if (error < 0)
 		return error;
-	error = map64_add(&paths->site_by_key, key, (uint32_t)paths->n_sites);
+	error = map64_set(&paths->site_by_key, key, (uint32_t)paths->n_sites);
 	if (error < 0)
 		return error;
 	paths->sites[paths->n_sites] = (struct site){.public = {.process = process, .stack = stack}};
@@ -174,7 +174,7 @@ static int find_thread(struct heap_paths *paths, uint32_t tid, struct thread **r
 		error = GROW_BY_ONE(paths->threads, paths->n_threads_allocated, paths->n_threads);
 		if (error < 0)
 			return error;
-		error = map64_add(&paths->thread_by_tid, tid, (uint32_t)paths->n_threads);
+		error = map64_set(&paths->thread_by_tid, tid, (uint32_t)paths->n_threads);
 		if (error < 0)
 			return error;
 		thread = (uint32_t)paths->n_threads++;

@@ -13,6 +13,9 @@
 #include "report/report.h"
 #include "util/cleanup.h"
 
+/* Bytes of a function's name in text, unless --full-names. */
+#define MAX_NAME 110
+
 /* While a command runs. */
 struct run {
 	const struct options *options;
@@ -110,8 +113,10 @@ static int write_output(struct run *run, const char *path, int (*write)(struct r
 
 static struct report_options report_options_of(const struct options *options)
 {
-	return (struct report_options){
-	        .top = options->top, .max_depth = options->depth, .by_process = options->by_process};
+	return (struct report_options){.top = options->top,
+	        .max_depth = options->depth,
+	        .max_name = options->full_names ? 0 : MAX_NAME,
+	        .by_process = options->by_process};
 }
 
 static int write_report(struct run *run, FILE *out)

@@ -29,6 +29,7 @@ enum {
 	OPTION_DEPTH,
 	OPTION_BY_PROCESS,
 	OPTION_JSON,
+	OPTION_FULL_NAMES,
 	OPTION_FAIL_ON,
 	OPTION_BENCHMARK,
 	OPTION_NO_FOLD,
@@ -60,9 +61,11 @@ static const struct option export_options[] = {{"folded", no_argument, NULL, OPT
 static const struct option diff_options[] = {{"fail-on", required_argument, NULL, OPTION_FAIL_ON},
         {"html", required_argument, NULL, OPTION_HTML}, {"top", required_argument, NULL, 'n'},
         {"depth", required_argument, NULL, OPTION_DEPTH}, {"json", no_argument, NULL, OPTION_JSON},
+        {"full-names", no_argument, NULL, OPTION_FULL_NAMES},
         {"max-nodes", required_argument, NULL, OPTION_MAX_NODES}, COMMON};
 
-static const struct option unresolved_options[] = {{"json", no_argument, NULL, OPTION_JSON}, COMMON};
+static const struct option unresolved_options[] = {{"json", no_argument, NULL, OPTION_JSON},
+        {"full-names", no_argument, NULL, OPTION_FULL_NAMES}, COMMON};
 
 static const struct {
 	const struct option *options;
@@ -175,6 +178,7 @@ static bool apply(struct options *options, int option, const char *value)
 	default:
 		options->by_process |= option == OPTION_BY_PROCESS;
 		options->json |= option == OPTION_JSON;
+		options->full_names |= option == OPTION_FULL_NAMES;
 		options->no_fold |= option == OPTION_NO_FOLD;
 		options->quiet |= option == 'q';
 		return true;

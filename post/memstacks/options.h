@@ -28,7 +28,7 @@ struct options {
 	const char *html;      /* diff: also this file; NULL: none */
 	const char *benchmark; /* NULL: everything */
 	size_t top, depth, max_nodes, max_frames;
-	bool json, by_process, no_fold, quiet;
+	bool json, full_names, by_process, no_fold, quiet;
 	bool colour;
 	struct gate *gates;
 	size_t n_gates, n_gates_allocated;

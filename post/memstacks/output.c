@@ -39,8 +39,10 @@ static int open_temporary(struct output *output, mode_t mode)
 		free(output->temporary);
 		output->temporary = NULL;
 		if (asprintf(&output->temporary, "%.*s.memstacks-%ld-%d.partial", n_folder, output->path,
-		            (long)getpid(), i) < 0)
+		            (long)getpid(), i) < 0) {
+			output->temporary = NULL;
 			return -ENOMEM;
+		}
 		fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd < 0 && errno != EEXIST)
 			break;

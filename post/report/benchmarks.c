@@ -111,7 +111,7 @@ static int add_benchmark(struct parser *parser, struct text text, uint32_t *ret_
 	        benchmarks->benchmarks, benchmarks->n_benchmarks_allocated, benchmarks->n_benchmarks);
 	if (error < 0)
 		return error;
-	error = map64_add(&parser->index_by_uri, id, *ret_index);
+	error = map64_set(&parser->index_by_uri, id, *ret_index);
 	if (error < 0)
 		return error;
 	benchmarks->benchmarks[benchmarks->n_benchmarks++] = (struct benchmark){.uri = STEAL_PTR(uri)};

@@ -75,7 +75,7 @@ int coverage_stops(const struct profile *profile, struct coverage_stop **ret_sto
 			index = (uint32_t)n;
 			error = GROW_BY_ONE(stops, n_allocated, n);
 			if (!error)
-				error = map64_add(&map, key, index);
+				error = map64_set(&map, key, index);
 			if (error < 0)
 				break;
 			stops[n++] = (struct coverage_stop){
@@ -123,7 +123,7 @@ static int find_unnamed(struct unnamed_search *search, uint32_t module, uint32_t
 	if (!error)
 		error = GROW_BY_ONE(search->last_stack, search->n_last_allocated, search->n);
 	if (!error)
-		error = map64_add(&search->by_module, module, *ret_index);
+		error = map64_set(&search->by_module, module, *ret_index);
 	if (error < 0)
 		return error;
 	search->last_stack[search->n] = 0;

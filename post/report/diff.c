@@ -76,7 +76,7 @@ static int find_path(
 		return error;
 	*ret_index = (uint32_t)diff->n_paths;
 	if (head == MAP64_NONE)
-		error = map64_add(&matching->by_hash, hash, *ret_index);
+		error = map64_set(&matching->by_hash, hash, *ret_index);
 	else
 		map64_set(&matching->by_hash, hash, *ret_index);
 	if (error < 0)

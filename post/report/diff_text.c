@@ -76,7 +76,9 @@ static void write_gates(
 	if (n)
 		text_printf(text, STYLE_HEADING, "\nGates\n");
 	for (size_t i = 0; i < n; i++) {
-		if (results[i].failed || !results[i].matched)
+		if (!results[i].matched)
+			text_put(text, STYLE_BAD, "  NO MATCH  ");
+		else if (results[i].failed)
 			text_put(text, STYLE_BAD, "  FAILED  ");
 		else
 			text_put(text, STYLE_GOOD, "  passed  ");
@@ -109,7 +111,7 @@ static void write_path(const struct diff *diff, const struct diff_path *path,
 	if (path->path_new == STACKS_NONE)
 		fputs("; only in OLD", text->out);
 	fputc('\n', text->out);
-	report_frames(profile, number, options->max_depth, text);
+	report_frames(profile, number, options, text);
 }
 
 static int write_ranking(const struct diff *diff, const struct report_options *options, enum metric metric,
@@ -140,7 +142,7 @@ static int write_ranking(const struct diff *diff, const struct report_options *o
 			continue;
 		}
 		numbers[paths[i]] = ++*n_shown;
-		fprintf(text->out, "  call path #%" PRIu32 ": ", *n_shown);
+		fprintf(text->out, "  call path #%" PRIu32 "\n      ", *n_shown);
 		write_path(diff, path, options, text);
 	}
 	if (i < n)
@@ -169,41 +171,41 @@ int diff_text(const struct diff *diff, const struct report_options *options, con
 static void json_metrics(struct json_writer *json, const struct heap_tally *old, const struct heap_tally *new)
 {
 	for (enum metric metric = 0; metric < METRIC_N; metric++) {
-		json_key(json, metric_name(metric));
-		json_object_begin(json);
+		json_put_key(json, metric_name(metric));
+		json_begin_object(json);
 		json_member_uint(json, "old", metric_of(metric, old));
 		json_member_uint(json, "new", metric_of(metric, new));
-		json_object_end(json);
+		json_end_object(json);
 	}
 }
 
 static void json_gates(
         struct json_writer *json, const struct gate *gates, const struct gate_result *results, size_t n)
 {
-	json_key(json, "gates");
-	json_array_begin(json);
+	json_put_key(json, "gates");
+	json_begin_array(json);
 	for (size_t i = 0; i < n; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "gate", gates[i].text);
 		json_member_bool(json, "matched", results[i].matched);
 		json_member_bool(json, "failed", results[i].failed);
 		json_member_uint(json, "old", results[i].old);
 		json_member_uint(json, "new", results[i].new);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 static void json_path(struct json_writer *json, const struct diff *diff, const struct diff_path *path)
 {
-	json_object_begin(json);
+	json_begin_object(json);
 	json_metrics(json, &path->old, &path->new);
-	json_key(json, "frames");
-	json_array_begin(json);
+	json_put_key(json, "frames");
+	json_begin_array(json);
 	for (uint32_t i = 0; i < diff_n_frames(diff, path); i++)
-		json_string(json, diff_frame_name(diff, path, i));
-	json_array_end(json);
-	json_object_end(json);
+		json_put_string(json, diff_frame_name(diff, path, i));
+	json_end_array(json);
+	json_end_object(json);
 }
 
 int diff_json(const struct diff *diff, const struct report_options *options, const struct gate *gates,
@@ -225,20 +227,20 @@ int diff_json(const struct diff *diff, const struct report_options *options, con
 			chosen[paths[j]] = true;
 	}
 	json_writer_init(&json, out, true);
-	json_object_begin(&json);
+	json_begin_object(&json);
 	json_member_uint(&json, "version", DIFF_VERSION);
 	json_member_bool(&json, "partial", diff->old->n_problems || diff->new->n_problems);
-	json_key(&json, "sum");
-	json_object_begin(&json);
+	json_put_key(&json, "sum");
+	json_begin_object(&json);
 	json_metrics(&json, &diff->old->sum, &diff->new->sum);
-	json_object_end(&json);
+	json_end_object(&json);
 	json_gates(&json, gates, results, n_gates);
-	json_key(&json, "call-paths");
-	json_array_begin(&json);
+	json_put_key(&json, "call-paths");
+	json_begin_array(&json);
 	for (size_t i = 0; i < diff->n_paths; i++)
 		if (chosen[i])
 			json_path(&json, diff, &diff->paths[i]);
-	json_array_end(&json);
-	json_object_end(&json);
+	json_end_array(&json);
+	json_end_object(&json);
 	return 0;
 }

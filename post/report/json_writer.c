@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "util/utf8.h"
+#include "report/characters.h"
 
 void json_writer_init(struct json_writer *json, FILE *out, bool pretty)
 {
@@ -59,7 +59,7 @@ static void put_text(FILE *out, const char *text)
 	putc('"', out);
 	while (*text) {
 		start = text;
-		character = utf8_next(&text, &valid);
+		character = character_next(&text, &valid);
 		if (valid)
 			put_character(out, character, start, (size_t)(text - start));
 		else
@@ -68,7 +68,7 @@ static void put_text(FILE *out, const char *text)
 	putc('"', out);
 }
 
-void json_key(struct json_writer *json, const char *key)
+void json_put_key(struct json_writer *json, const char *key)
 {
 	separate(json);
 	put_text(json->out, key);
@@ -76,7 +76,7 @@ void json_key(struct json_writer *json, const char *key)
 	json->after_key = true;
 }
 
-void json_string(struct json_writer *json, const char *text)
+void json_put_string(struct json_writer *json, const char *text)
 {
 	separate(json);
 	if (text)
@@ -85,19 +85,19 @@ void json_string(struct json_writer *json, const char *text)
 		fputs("null", json->out);
 }
 
-void json_uint(struct json_writer *json, uint64_t value)
+void json_put_uint(struct json_writer *json, uint64_t value)
 {
 	separate(json);
 	fprintf(json->out, "%" PRIu64, value);
 }
 
-void json_int(struct json_writer *json, int64_t value)
+void json_put_int(struct json_writer *json, int64_t value)
 {
 	separate(json);
 	fprintf(json->out, "%" PRId64, value);
 }
 
-void json_bool(struct json_writer *json, bool value)
+void json_put_bool(struct json_writer *json, bool value)
 {
 	separate(json);
 	fputs(value ? "true" : "false", json->out);
@@ -122,40 +122,40 @@ static void end(struct json_writer *json, char bracket)
 		putc('\n', json->out);
 }
 
-void json_object_begin(struct json_writer *json)
+void json_begin_object(struct json_writer *json)
 {
 	begin(json, '{');
 }
 
-void json_object_end(struct json_writer *json)
+void json_end_object(struct json_writer *json)
 {
 	end(json, '}');
 }
 
-void json_array_begin(struct json_writer *json)
+void json_begin_array(struct json_writer *json)
 {
 	begin(json, '[');
 }
 
-void json_array_end(struct json_writer *json)
+void json_end_array(struct json_writer *json)
 {
 	end(json, ']');
 }
 
 void json_member_string(struct json_writer *json, const char *key, const char *text)
 {
-	json_key(json, key);
-	json_string(json, text);
+	json_put_key(json, key);
+	json_put_string(json, text);
 }
 
 void json_member_uint(struct json_writer *json, const char *key, uint64_t value)
 {
-	json_key(json, key);
-	json_uint(json, value);
+	json_put_key(json, key);
+	json_put_uint(json, value);
 }
 
 void json_member_bool(struct json_writer *json, const char *key, bool value)
 {
-	json_key(json, key);
-	json_bool(json, value);
+	json_put_key(json, key);
+	json_put_bool(json, value);
 }

@@ -23,17 +23,17 @@ struct json_writer {
 
 void json_writer_init(struct json_writer *json, FILE *out, bool pretty);
 
-/* Values; inside an object, json_key comes before each. */
-void json_key(struct json_writer *json, const char *key);
-void json_string(struct json_writer *json, const char *text); /* NULL: null */
-void json_uint(struct json_writer *json, uint64_t value);
-void json_int(struct json_writer *json, int64_t value);
-void json_bool(struct json_writer *json, bool value);
+/* Values; inside an object, json_put_key comes before each. */
+void json_put_key(struct json_writer *json, const char *key);
+void json_put_string(struct json_writer *json, const char *text); /* NULL: null */
+void json_put_uint(struct json_writer *json, uint64_t value);
+void json_put_int(struct json_writer *json, int64_t value);
+void json_put_bool(struct json_writer *json, bool value);
 
-void json_object_begin(struct json_writer *json);
-void json_object_end(struct json_writer *json);
-void json_array_begin(struct json_writer *json);
-void json_array_end(struct json_writer *json);
+void json_begin_object(struct json_writer *json);
+void json_end_object(struct json_writer *json);
+void json_begin_array(struct json_writer *json);
+void json_end_array(struct json_writer *json);
 
 /* A key and its value. */
 void json_member_string(struct json_writer *json, const char *key, const char *text);

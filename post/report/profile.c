@@ -16,6 +16,7 @@
 #include "util/grow.h"
 #include "util/map64.h"
 
+#define FOLDER          "results/"
 #define ARTIFACT_SUFFIX ".MemtrackArtifact.msgpack"
 
 /* Events between two looks at the clock and the signal flag. */
@@ -82,12 +83,14 @@ static int find_artifact(int profile_fd, char **ret_name, size_t *ret_n)
 		if (!is_artifact(entry->d_name))
 			continue;
 		n++;
-		if (first && strcmp(first, entry->d_name) <= 0)
+		if (first && strcmp(first + strlen(FOLDER), entry->d_name) <= 0)
 			continue;
 		free(first);
 		first = NULL;
-		if (asprintf(&first, "results/%s", entry->d_name) < 0)
+		if (asprintf(&first, FOLDER "%s", entry->d_name) < 0) {
+			first = NULL;
 			return -ENOMEM;
+		}
 	}
 	if (!n)
 		return -ENODATA;
@@ -144,13 +147,13 @@ static int add_definition(struct load *load, const struct event *event)
 		return 0;
 	load->profile->n_hashes++;
 	if (!load->resolver)
-		return map64_add(&load->stack_by_hash, event->stack.hash, load->unresolved_stack);
+		return map64_set(&load->stack_by_hash, event->stack.hash, load->unresolved_stack);
 	error = resolver_resolve(load->resolver, event, &resolved);
 	if (error < 0)
 		return error;
 	error = stacks_add(load->profile->stacks, &resolved, &stack);
 	resolved_stack_deinit(&resolved);
-	return error < 0 ? error : map64_add(&load->stack_by_hash, event->stack.hash, stack);
+	return error < 0 ? error : map64_set(&load->stack_by_hash, event->stack.hash, stack);
 }
 
 static int first_look(struct load *load, const struct event *event)

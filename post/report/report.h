@@ -12,6 +12,7 @@
 struct report_options {
 	size_t top;       /* call paths of each ranking; 0: all */
 	size_t max_depth; /* frames of a call path that text shows; 0: all */
+	size_t max_name;  /* bytes of a function's name that text shows; 0: all */
 	bool by_process;  /* also the call paths at each process's own peak */
 };
 
@@ -25,8 +26,8 @@ int unresolved_json(const struct profile *profile, FILE *out);
 /* The heading of all text reports: which profile, and whether it is whole. */
 void report_head(const struct profile *profile, const char *what, const struct text_out *text);
 
-/* The frames of a call path, innermost first; max_depth as in report_options. */
-void report_frames(
-        const struct profile *profile, uint32_t path, size_t max_depth, const struct text_out *text);
+/* The frames of a call path, innermost first. */
+void report_frames(const struct profile *profile, uint32_t path, const struct report_options *options,
+        const struct text_out *text);
 
 #endif

@@ -19,11 +19,11 @@ static void write_tally(struct json_writer *json, const struct heap_tally *tally
 	json_member_uint(json, "live", tally->live_bytes);
 	json_member_uint(json, "live-count", tally->n_live);
 	json_member_uint(json, "lifetime-ns", tally->lifetime);
-	json_key(json, "lifetimes");
-	json_array_begin(json);
+	json_put_key(json, "lifetimes");
+	json_begin_array(json);
 	for (size_t i = 0; i < HEAP_N_LIFETIMES; i++)
-		json_uint(json, tally->lifetimes[i]);
-	json_array_end(json);
+		json_put_uint(json, tally->lifetimes[i]);
+	json_end_array(json);
 }
 
 static void write_recording(struct json_writer *json, const struct profile *profile)
@@ -50,26 +50,26 @@ static void write_problems(struct json_writer *json, const struct profile *profi
 	const struct facts *facts = &profile->facts;
 
 	json_member_bool(json, "partial", profile->n_problems);
-	json_key(json, "problems");
-	json_array_begin(json);
+	json_put_key(json, "problems");
+	json_begin_array(json);
 	for (size_t i = 0; i < profile->n_problems; i++)
-		json_string(json, profile->problems[i]);
-	json_array_end(json);
-	json_key(json, "lost");
-	json_object_begin(json);
+		json_put_string(json, profile->problems[i]);
+	json_end_array(json);
+	json_put_key(json, "lost");
+	json_begin_object(json);
 	for (size_t i = 0; i < facts->n_lost; i++)
 		json_member_uint(json, facts->lost[i].counter, facts->lost[i].n);
-	json_object_end(json);
-	json_key(json, "not-traced");
-	json_array_begin(json);
+	json_end_object(json);
+	json_put_key(json, "not-traced");
+	json_begin_array(json);
 	for (size_t i = 0; i < facts->n_not_traced; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "path", facts->not_traced[i].path);
 		json_member_uint(json, "pid", facts->not_traced[i].pid);
 		json_member_string(json, "reason", facts->not_traced[i].reason);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 static void write_coverage(struct json_writer *json, const struct profile *profile)
@@ -85,8 +85,8 @@ static void write_coverage(struct json_writer *json, const struct profile *profi
 	struct coverage coverage;
 
 	coverage_of(profile, &coverage);
-	json_key(json, "allocations-by-stack");
-	json_object_begin(json);
+	json_put_key(json, "allocations-by-stack");
+	json_begin_object(json);
 	for (size_t i = 0; i < STACK_END_N; i++)
 		json_member_uint(json, ends[i], coverage.n_by_end[i]);
 	json_member_uint(json, "no-stack", coverage.n_no_stack);
@@ -94,7 +94,7 @@ static void write_coverage(struct json_writer *json, const struct profile *profi
 	json_member_uint(json, "without-metadata", coverage.n_unresolved);
 	json_member_uint(json, "stitched", coverage.n_stitched);
 	json_member_uint(json, "whole-with-unnamed-frames", coverage.n_unnamed);
-	json_object_end(json);
+	json_end_object(json);
 }
 
 static void write_frames(struct json_writer *json, const struct profile *profile, uint32_t path)
@@ -103,12 +103,12 @@ static void write_frames(struct json_writer *json, const struct profile *profile
 	const struct stack_frame *frame;
 	const char *file, *module;
 
-	json_key(json, "frames");
-	json_array_begin(json);
+	json_put_key(json, "frames");
+	json_begin_array(json);
 	for (uint32_t i = 0; i < stacks_row(profile->stacks, stack)->n_frames; i++) {
 		frame = stacks_frame(profile->stacks, stacks_frames(profile->stacks, stack)[i]);
 		module = stacks_module(profile->stacks, frame->key);
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "function", stacks_name(profile->stacks, frame->key));
 		if (*module)
 			json_member_string(json, "module", module);
@@ -119,9 +119,9 @@ static void write_frames(struct json_writer *json, const struct profile *profile
 			json_member_uint(json, "line", line);
 		if (frame->inlined)
 			json_member_bool(json, "inlined", true);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 static void write_process(
@@ -129,14 +129,14 @@ static void write_process(
 {
 	const struct heap_paths_process *process = heap_paths_process(profile->heap, index);
 
-	json_object_begin(json);
+	json_begin_object(json);
 	json_member_uint(json, "pid", process->pid);
 	json_member_string(json, "name", facts_process_name(&profile->facts, process->pid));
 	json_member_uint(json, "own-peak", process->peak_bytes);
 	json_member_uint(json, "own-peak-ns", process->peak_time);
 	json_member_uint(json, "frees", process->n_freed);
 	write_tally(json, tally);
-	json_object_end(json);
+	json_end_object(json);
 }
 
 static int write_processes(struct json_writer *json, const struct profile *profile)
@@ -151,11 +151,11 @@ static int write_processes(struct json_writer *json, const struct profile *profi
 		site = heap_paths_site(profile->heap, i);
 		heap_tally_add(&tallies[site->process], &site->tally);
 	}
-	json_key(json, "processes");
-	json_array_begin(json);
+	json_put_key(json, "processes");
+	json_begin_array(json);
 	for (i = 0; i < n; i++)
 		write_process(json, profile, i, &tallies[i]);
-	json_array_end(json);
+	json_end_array(json);
 	return 0;
 }
 
@@ -165,18 +165,18 @@ static void write_benchmarks(struct json_writer *json, const struct profile *pro
 
 	json_member_string(json, "benchmark",
 	        profile->benchmark == SIZE_MAX ? NULL : benchmarks->benchmarks[profile->benchmark].uri);
-	json_key(json, "benchmarks");
-	json_array_begin(json);
+	json_put_key(json, "benchmarks");
+	json_begin_array(json);
 	for (size_t i = 0; i < benchmarks->n_benchmarks; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "uri", benchmarks->benchmarks[i].uri);
 		json_member_uint(json, "samples", benchmarks->benchmarks[i].n_windows);
 		json_member_uint(json, "time-ns", benchmarks->benchmarks[i].duration);
 		json_member_uint(json, "count", profile->benchmark_sums[i].n_total);
 		json_member_uint(json, "total", profile->benchmark_sums[i].total_bytes);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 /* Marks the first `top` of the ranking by `metric`. */
@@ -197,21 +197,21 @@ static int choose(const struct profile *profile, enum metric metric, size_t top,
 static void write_path_processes(
         struct json_writer *json, const struct profile *profile, const struct process_path *pairs, size_t n)
 {
-	json_key(json, "processes");
-	json_array_begin(json);
+	json_put_key(json, "processes");
+	json_begin_array(json);
 	for (size_t i = 0; i < n; i++) {
 		const struct heap_tally *tally = &pairs[i].tally;
 
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_uint(json, "pid", heap_paths_process(profile->heap, pairs[i].process)->pid);
 		json_member_uint(json, "total", tally->total_bytes);
 		json_member_uint(json, "count", tally->n_total);
 		json_member_uint(json, "peak", tally->peak_bytes);
 		json_member_uint(json, "own-peak", tally->own_peak_bytes);
 		json_member_uint(json, "leak", tally->leaked_bytes);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -237,20 +237,20 @@ static int write_paths(struct json_writer *json, const struct profile *profile, 
 	if (error < 0)
 		return error;
 	qsort(pairs, n_pairs, sizeof(*pairs), compare_paths);
-	json_key(json, "call-paths");
-	json_array_begin(json);
+	json_put_key(json, "call-paths");
+	json_begin_array(json);
 	for (uint32_t path = 0; path < n_paths; path++, first = last) {
 		for (last = first; last < n_pairs && pairs[last].path == path; last++)
 			;
 		if (!chosen[path])
 			continue;
-		json_object_begin(json);
+		json_begin_object(json);
 		write_tally(json, &profile->path_tallies[path]);
 		write_path_processes(json, profile, &pairs[first], last - first);
 		write_frames(json, profile, path);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 	return 0;
 }
 
@@ -260,21 +260,21 @@ int report_json(const struct profile *profile, const struct report_options *opti
 	int error;
 
 	json_writer_init(&json, out, true);
-	json_object_begin(&json);
+	json_begin_object(&json);
 	json_member_uint(&json, "version", REPORT_VERSION);
 	write_problems(&json, profile);
 	json_member_string(&json, "arch", profile->facts.arch);
 	json_member_string(&json, "integration", profile->facts.integration_name);
 	write_recording(&json, profile);
-	json_key(&json, "sum");
-	json_object_begin(&json);
+	json_put_key(&json, "sum");
+	json_begin_object(&json);
 	write_tally(&json, &profile->sum);
-	json_object_end(&json);
+	json_end_object(&json);
 	write_coverage(&json, profile);
 	write_benchmarks(&json, profile);
 	error = write_processes(&json, profile);
 	if (!error)
 		error = write_paths(&json, profile, options->top);
-	json_object_end(&json);
+	json_end_object(&json);
 	return error;
 }

@@ -11,9 +11,6 @@
 #include "report/rank.h"
 #include "util/cleanup.h"
 
-/* Outermost frames that are shown of a call path that is cut. */
-#define N_OUTER 3
-
 static void heading(const struct text_out *text, const char *title)
 {
 	fputc('\n', text->out);
@@ -246,60 +243,6 @@ static int write_benchmarks(const struct profile *profile, const struct text_out
 	return error;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void write_frame(
-        const struct profile *profile, uint32_t path, uint32_t index, const struct text_out *text)
-{
-	uint32_t stack = stacks_path(profile->stacks, path)->stack;
-	const struct stack_frame *frame =
-	        stacks_frame(profile->stacks, stacks_frames(profile->stacks, stack)[index]);
-	const char *module = stacks_module(profile->stacks, frame->key);
-	const char *file;
-	uint32_t line = 0;
-
-	fputs("        ", text->out);
-	text_put(text, frame->made_up ? STYLE_DIM : STYLE_PLAIN, stacks_name(profile->stacks, frame->key));
-	file = rank_path_line(profile, path, index, &line);
-	if (file) {
-		fputs("  ", text->out);
-		text_put(text, STYLE_DIM, file);
-		if (line)
-			text_printf(text, STYLE_DIM, ":%" PRIu32, line);
-	} else if (*module && frame->named && !frame->made_up) {
-		fputs("  ", text->out);
-		text_put(text, STYLE_DIM, last_component(module));
-	}
-	if (frame->inlined)
-		text_put(text, STYLE_DIM, "  (inlined)");
-	fputc('\n', text->out);
-}
-
-void report_frames(
-        const struct profile *profile, uint32_t path, size_t max_depth, const struct text_out *text)
-{
-	uint32_t stack = stacks_path(profile->stacks, path)->stack;
-	uint32_t n = stacks_row(profile->stacks, stack)->n_frames, i;
-	size_t n_inner = n;
-
-	if (max_depth && n > max_depth)
-		n_inner = max_depth > 2 * N_OUTER ? max_depth - N_OUTER : max_depth;
-	for (i = 0; i < n; i++) {
-		if (i == n_inner) {
-			i = n_inner < max_depth ? n - N_OUTER : n;
-			text_printf(text, STYLE_DIM, "        … %zu more frames\n", i - n_inner);
-			if (i == n)
-				break;
-		}
-		write_frame(profile, path, i, text);
-	}
-}
-
 static void write_path_figures(
         const struct profile *profile, const struct heap_tally *tally, const struct text_out *text)
 {
@@ -347,9 +290,9 @@ static int write_ranking(const struct profile *profile, const struct report_opti
 			continue;
 		}
 		numbers[paths[i]] = ++*n_shown;
-		fprintf(text->out, "  call path #%" PRIu32 ": ", *n_shown);
+		fprintf(text->out, "  call path #%" PRIu32 "\n      ", *n_shown);
 		write_path_figures(profile, &profile->path_tallies[paths[i]], text);
-		report_frames(profile, paths[i], options->max_depth, text);
+		report_frames(profile, paths[i], options, text);
 	}
 	if (i < n)
 		text_printf(text, STYLE_DIM, "  … %zu more call paths (--top N shows more)\n", n - i);
@@ -392,7 +335,7 @@ static void write_process_paths(const struct profile *profile, const struct repo
 		        number_bytes(value, pairs[i].tally.own_peak_bytes),
 		        number_percent(share, pairs[i].tally.own_peak_bytes, process->peak_bytes));
 		fprintf(text->out, "%s blocks\n", number_count(value, pairs[i].tally.n_own_peak));
-		report_frames(profile, pairs[i].path, options->max_depth, text);
+		report_frames(profile, pairs[i].path, options, text);
 	}
 }
 

@@ -84,7 +84,7 @@ static int chain(struct map64 *map, uint64_t hash, uint32_t index, uint32_t *ret
 
 	*ret_next = head;
 	if (head == MAP64_NONE)
-		return map64_add(map, hash, index);
+		return map64_set(map, hash, index);
 	map64_set(map, hash, index);
 	return 0;
 }
@@ -104,7 +104,7 @@ static int add_key(struct stacks *stacks, uint32_t name, uint32_t module, uint32
 	error = GROW_BY_ONE(stacks->keys, stacks->n_keys_allocated, stacks->n_keys);
 	if (error < 0)
 		return error;
-	error = map64_add(&stacks->key_map, id, (uint32_t)stacks->n_keys);
+	error = map64_set(&stacks->key_map, id, (uint32_t)stacks->n_keys);
 	if (error < 0)
 		return error;
 	stacks->keys[stacks->n_keys] = (struct stack_key){.name = name, .module = module};
@@ -424,11 +424,6 @@ const struct stack_key *stacks_key(const struct stacks *stacks, uint32_t key)
 const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack)
 {
 	return &stacks->ids[stacks->stacks[stack].public.first];
-}
-
-const struct string_pool *stacks_strings(const struct stacks *stacks)
-{
-	return stacks->strings;
 }
 
 const char *stacks_name(const struct stacks *stacks, uint32_t key)

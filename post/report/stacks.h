@@ -76,9 +76,6 @@ const struct stack_key *stacks_key(const struct stacks *stacks, uint32_t key);
 /* The frame numbers of a stack, innermost first. */
 const uint32_t *stacks_frames(const struct stacks *stacks, uint32_t stack);
 
-/* The strings that were given to stacks_new. */
-const struct string_pool *stacks_strings(const struct stacks *stacks);
-
 /* The text of a key's name, and of its module: "" where there is none. */
 const char *stacks_name(const struct stacks *stacks, uint32_t key);
 const char *stacks_module(const struct stacks *stacks, uint32_t key);

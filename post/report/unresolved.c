@@ -147,18 +147,18 @@ static int json_stops(struct json_writer *json, const struct profile *profile)
 
 	if (error < 0)
 		return error;
-	json_key(json, "stops");
-	json_array_begin(json);
+	json_put_key(json, "stops");
+	json_begin_array(json);
 	for (size_t i = 0; i < n; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "reason", stack_end_text(stops[i].end));
 		json_member_string(json, "module", string_pool_get(profile->strings, stops[i].module));
 		json_member_uint(json, "allocations", stops[i].n_allocations);
 		json_member_uint(json, "stacks", stops[i].n_stacks);
 		json_member_uint(json, "address", stops[i].address);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 	return 0;
 }
 
@@ -171,32 +171,32 @@ static int json_unnamed(struct json_writer *json, const struct profile *profile)
 
 	if (error < 0)
 		return error;
-	json_key(json, "unnamed");
-	json_array_begin(json);
+	json_put_key(json, "unnamed");
+	json_begin_array(json);
 	for (size_t i = 0; i < n; i++) {
 		module = string_pool_get(profile->strings, modules[i].module);
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "module", module);
 		json_member_string(json, "reason", find_reason(profile, module));
 		json_member_uint(json, "places", modules[i].n_frames);
 		json_member_uint(json, "allocations", modules[i].n_allocations);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 	return 0;
 }
 
 static void json_unreadable(struct json_writer *json, const struct facts *facts)
 {
-	json_key(json, "unreadable");
-	json_array_begin(json);
+	json_put_key(json, "unreadable");
+	json_begin_array(json);
 	for (size_t i = 0; i < facts->n_unreadable; i++) {
-		json_object_begin(json);
+		json_begin_object(json);
 		json_member_string(json, "module", facts->unreadable[i].path);
 		json_member_string(json, "reason", facts->unreadable[i].reason);
-		json_object_end(json);
+		json_end_object(json);
 	}
-	json_array_end(json);
+	json_end_array(json);
 }
 
 int unresolved_json(const struct profile *profile, FILE *out)
@@ -207,7 +207,7 @@ int unresolved_json(const struct profile *profile, FILE *out)
 
 	coverage_of(profile, &coverage);
 	json_writer_init(&json, out, true);
-	json_object_begin(&json);
+	json_begin_object(&json);
 	json_member_uint(&json, "allocations", coverage.n_allocations);
 	json_member_uint(&json, "whole", coverage.n_whole);
 	json_member_uint(&json, "no-stack", coverage.n_no_stack);
@@ -219,6 +219,6 @@ int unresolved_json(const struct profile *profile, FILE *out)
 	if (!error)
 		error = json_unnamed(&json, profile);
 	json_unreadable(&json, &profile->facts);
-	json_object_end(&json);
+	json_end_object(&json);
 	return error;
 }

@@ -2,17 +2,20 @@
 #include "resolve/metadata.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "resolve/json.h"
 #include "util/cleanup.h"
+#include "util/file.h"
 #include "util/grow.h"
 
 /* debug_info → key → debug_infos → entry → member is the deepest. */
 #define MAX_DEPTH 12
+
+/* bytes */
+#define METADATA_MAX ((size_t)1 << 30)
 
 struct loader {
 	struct json_object *root;
@@ -428,25 +431,44 @@ static int load(struct loader *loader)
 	return r == 0 ? load_ignored(loader) : r;
 }
 
-int metadata_read(int folder_fd, struct texts *texts, struct metadata *ret_metadata)
+/* NULL where the text is not one JSON value. */
+static struct json_object *parse_json(const char *text, size_t n)
 {
-	CLEANUP_CLOSE int fd = openat(folder_fd, "memory_metadata.json", O_RDONLY | O_CLOEXEC);
-	struct loader loader = {.texts = texts};
-	int r;
+	struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+	struct json_object *root = NULL;
 
-	if (fd < 0)
-		return -errno;
-	errno = 0;
-	loader.root = json_object_from_fd_ex(fd, MAX_DEPTH);
-	if (!loader.root)
-		return errno == EISDIR || errno == EIO || errno == ENOMEM ? -errno : -EBADMSG;
-	r = load(&loader);
+	if (!tokener)
+		return NULL;
+	if (n <= METADATA_MAX)
+		root = json_tokener_parse_ex(tokener, text, (int)n);
+	if (json_tokener_get_error(tokener) != json_tokener_success) {
+		json_object_put(root);
+		root = NULL;
+	}
+	json_tokener_free(tokener);
+	return root;
+}
+
+int metadata_parse(const char *text, size_t n, struct texts *texts, struct metadata *ret_metadata)
+{
+	struct loader loader = {.root = parse_json(text, n), .texts = texts};
+	int r = loader.root ? load(&loader) : -EBADMSG;
+
 	json_object_put(loader.root);
 	if (r < 0)
 		metadata_deinit(&loader.metadata);
 	else
 		*ret_metadata = loader.metadata;
 	return r;
+}
+
+int metadata_read(int folder_fd, struct texts *texts, struct metadata *ret_metadata)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t n;
+	int r = file_read_whole(folder_fd, "memory_metadata.json", METADATA_MAX, &text, &n);
+
+	return r < 0 ? r : metadata_parse(text, n, texts, ret_metadata);
 }
 
 void metadata_deinit(struct metadata *metadata)

@@ -64,9 +64,11 @@ struct metadata {
 	uint64_t n_bad; /* entries that are not what they should be and are left out */
 };
 
-/* Reads the file below the open folder; texts are added to `texts`. 0 or a negative errno: -EBADMSG where
- * it is not a JSON object or has no architecture, -EPROTONOSUPPORT for a version from the future, -ENOMEM,
- * else of opening or reading. */
+/* Reads the n bytes of such a file; texts are added to `texts`. 0 or a negative errno: -EBADMSG where it is
+ * not a JSON object or has no architecture, -EPROTONOSUPPORT for a version from the future, -ENOMEM. */
+int metadata_parse(const char *text, size_t n, struct texts *texts, struct metadata *ret_metadata);
+
+/* The same from the folder; also -EFBIG for an absurd size, and what opening and reading give. */
 int metadata_read(int folder_fd, struct texts *texts, struct metadata *ret_metadata);
 
 void metadata_deinit(struct metadata *metadata);

@@ -156,12 +156,25 @@ static int name_from_symbols(const struct module *module, uint64_t svma, struct 
 	return symbol ? set_symbol(module, symbol->name, name) : 0;
 }
 
+static uint64_t function_start(const struct module *module, uint64_t svma)
+{
+	const struct symbol *symbol = symbols_find(&module->symbols, svma);
+	uint64_t start = svma;
+
+	if (symbol)
+		return symbol->addr;
+	if (module->rules)
+		module_rules_function(module->rules, svma, &start);
+	return start;
+}
+
 static int find_names(
         const struct module *module, uint64_t svma, struct module_name **ret_names, size_t *ret_n_names)
 {
 	CLEANUP_FREE struct module_name *names = NULL;
 	struct inline_frame frames[MAX_INLINED];
 	size_t n = 0, n_names;
+	uint64_t start;
 	int r = 0;
 
 	if (module->inlines)
@@ -172,6 +185,9 @@ static int find_names(
 	names = calloc(n_names, sizeof(names[0]));
 	if (!names)
 		return -ENOMEM;
+	start = function_start(module, svma);
+	for (size_t i = 0; i < n_names; i++)
+		names[i].start = start;
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = name_from_inlines(module, &frames[i], &names[i]);
 	if (r == 0)

@@ -21,6 +21,7 @@ struct module_name {
 	const char *file;
 	uint32_t line;
 	bool inlined;
+	uint64_t start; /* SVMA of the function that is really there; the address where it is unknown */
 };
 
 /* What all modules of a profile share; borrowed. */

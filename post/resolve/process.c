@@ -59,12 +59,14 @@ static int place_modules(struct process *process, const struct metadata_process 
 	process->placements = calloc(info->n_placements + 1, sizeof(process->placements[0]));
 	if (!process->placements)
 		return -ENOMEM;
+	process->n_placements = info->n_placements;
 	for (size_t i = 0; i < info->n_placements && r == 0; i++) {
 		const struct metadata_placement *entry = &info->placements[i];
 		struct process_placement *placement = &process->placements[i];
 
 		*placement = (struct process_placement){
 		        .module = &modules[entry->module],
+		        .time = entry->time,
 		        .has_base = entry->has_range,
 		        .base_avma = entry->base_avma,
 		        .bias_known = !entry->has_range,
@@ -139,10 +141,13 @@ int process_prepare(struct process *process, const struct module_folder *folder,
 }
 
 /* When the image that ran at `time` began; 0 for the first one. */
-static uint64_t image_start(const struct process *process, uint64_t time)
+static uint64_t image_start(struct process *process, uint64_t time)
 {
 	size_t low = 0, high = process->n_image_ends;
 
+	if (!process->image_ends_sorted && high > 0)
+		qsort(process->image_ends, high, sizeof(process->image_ends[0]), compare_times);
+	process->image_ends_sorted = true;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -154,14 +159,35 @@ static uint64_t image_start(const struct process *process, uint64_t time)
 	return low > 0 ? process->image_ends[low - 1] : 0;
 }
 
-/* The unwind data know the address in the file that base_avma belongs to; files nearly always start at 0. */
-static int find_bias(struct process_placement *placement)
+/* What another table says of the module's placement at that time or last before it; false where none does. */
+static bool find_stated_bias(
+        const struct process *process, const struct process_placement *placement, uint64_t *ret_bias)
+{
+	const struct process_placement *found = NULL;
+
+	for (size_t i = 0; i < process->n_placements; i++) {
+		const struct process_placement *other = &process->placements[i];
+
+		if (!other->has_base && other->module == placement->module &&
+		        other->time <= placement->time && (!found || other->time >= found->time))
+			found = other;
+	}
+	if (found)
+		*ret_bias = found->bias;
+	return found;
+}
+
+/* The unwind data know the address in the file that base_avma belongs to. Where they cannot be read and
+ * nothing else knows, the file is taken to start at 0, as nearly all do. */
+static int find_bias(const struct process *process, struct process_placement *placement)
 {
 	int r = module_need_unwind(placement->module);
 
 	if (r < 0)
 		return r;
 	placement->bias = placement->base_avma - placement->module->unwind_data.base_svma;
+	if (!placement->module->unwind_data.memory)
+		find_stated_bias(process, placement, &placement->bias);
 	placement->bias_known = true;
 	return 0;
 }
@@ -180,7 +206,7 @@ int process_find(struct process *process, uint64_t address, uint64_t time,
 		return 0;
 	}
 	placement = range->value;
-	r = placement->bias_known ? 0 : find_bias(placement);
+	r = placement->bias_known ? 0 : find_bias(process, placement);
 	if (r == 0)
 		*ret_placement = placement;
 	return r;
@@ -195,9 +221,11 @@ int process_end_image(struct process *process, uint64_t time)
 {
 	int r = GROW_BY_ONE(process->image_ends, process->n_image_ends_allocated, process->n_image_ends);
 
-	if (r == 0)
-		process->image_ends[process->n_image_ends++] = time;
-	return r;
+	if (r < 0)
+		return r;
+	process->image_ends[process->n_image_ends++] = time;
+	process->image_ends_sorted = false;
+	return 0;
 }
 
 void process_deinit(struct process *process)

@@ -13,6 +13,7 @@
 /* A module at its place; found by process_find. */
 struct process_placement {
 	struct module *module;
+	uint64_t time;      /* ns */
 	uint64_t base_avma; /* where has_base */
 	bool has_base;
 	bool bias_known;
@@ -23,11 +24,13 @@ struct process {
 	uint32_t pid;
 	bool prepared;
 	struct process_placement *placements;
+	size_t n_placements;
 	struct overlay *ranges;  /* of placements whose range is stated */
 	struct overlay *guesses; /* of those whose range follows from their symbols */
 	struct overlay *ignored;
 	struct symbols generated; /* code made at run time: perf-<pid>.map */
-	uint64_t *image_ends;     /* ns; sorted when prepared */
+	uint64_t *image_ends;     /* ns */
+	bool image_ends_sorted;
 	size_t n_image_ends;
 	size_t n_image_ends_allocated;
 };

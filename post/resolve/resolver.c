@@ -224,8 +224,9 @@ static bool is_named(struct query *query, void *module, uint64_t svma, const cha
 static bool is_outermost(
         void *context, void *module, uint64_t svma, void *callee_module, uint64_t callee_svma)
 {
-	static const char *const first[] = {"_start", "_start_c", "_dlstart", "__libc_start_main",
-	        "libc_start_main_stage2", "__clone", "clone", "__clone3", "clone3", NULL};
+	static const char *const first[] = {"_start", "_start_c", "_dlstart", "_dl_start_user",
+	        "__libc_start_main", "libc_start_main_stage2", "__clone", "clone", "__clone3", "clone3",
+	        NULL};
 	static const char *const called_by_first[] = {"main", NULL};
 
 	return is_named(context, module, svma, first) ||
@@ -281,6 +282,7 @@ static void add_frame(const struct query *query, const struct walk_frame *walked
 	        .build_id = module ? module->info->build_id : NULL,
 	        .address = walked->address,
 	        .svma = walked->svma,
+	        .function_svma = module ? name->start : walked->svma,
 	};
 }
 

@@ -14,16 +14,19 @@ struct resolver;
 /* One frame, innermost first in its stack. Strings belong to the resolver, are interned (equal text = equal
  * pointer) and live as long as it. */
 struct frame {
-	const char *function; /* demangled; NULL where there is no name */
-	const char *symbol;   /* as in the file, mangled; NULL where there is no name */
-	const char *file;     /* source file; NULL where unknown */
-	uint32_t line;        /* 0 where unknown */
-	bool inlined;         /* inlined into the next frame: same address */
-	bool ignored;         /* in a range that a report may fold away (ignored_modules_by_pid) */
-	const char *module;   /* path of the module as the process saw it; NULL: code outside any file */
-	const char *build_id; /* lower-case hex; NULL where there is none */
-	uint64_t address;     /* AVMA that was looked up: PC - 1 for callers */
-	uint64_t svma;        /* the same in the module's own terms; the address where module is NULL */
+	const char *function;   /* demangled; NULL where there is no name */
+	const char *symbol;     /* as in the file, mangled; NULL where there is no name */
+	const char *file;       /* source file; NULL where unknown */
+	uint32_t line;          /* 0 where unknown */
+	bool inlined;           /* inlined into the next frame: same address */
+	bool ignored;           /* in a range that a report may fold away (ignored_modules_by_pid) */
+	const char *module;     /* path of the module as the process saw it; NULL: code outside any file */
+	const char *build_id;   /* lower-case hex; NULL where there is none */
+	uint64_t address;       /* AVMA that was looked up: PC - 1 for callers */
+	uint64_t svma;          /* the same in the module's own terms; the address where module is NULL */
+	uint64_t function_svma; /* where the function begins, by its symbol, else by the unwind data; svma
+	                         * where neither knows: names a function without a name better than the
+	                         * address of one call in it */
 };
 
 /* How the walk over a stack ended. */
@@ -60,7 +63,7 @@ int resolver_new(int profile_fd, const struct log_sink *log, struct resolver **r
 void resolver_set_max_depth(struct resolver *resolver, size_t max_depth);
 
 /* Tells of an Exec or Exit of a process: placements from before `timestamp` (ns) do not hold for definitions
- * from it on. To be called before the first definition is resolved; optional, since new mappings cover old
+ * from it on. Optional, since new mappings cover old
  * ones where they overlap. 0 or -ENOMEM. */
 int resolver_end_image(struct resolver *resolver, uint32_t pid, uint64_t timestamp);
 

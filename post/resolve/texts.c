@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/utf8.h"
 
 #define FIRST_SLOTS 1024
 
@@ -70,38 +71,18 @@ static int grow(struct texts *texts)
 	return 0;
 }
 
-/* The length of the UTF-8 character at `text`, 0 where there is none (Unicode, table 3-7). */
-static size_t utf8_length(const uint8_t *text, size_t n)
+/* The length of the character at `text`; 0: there is none that can be printed. */
+static size_t printable_length(const char *text, size_t n)
 {
-	uint8_t low = 0x80, high = 0xbf;
-	size_t length;
-
-	if (text[0] < 0x80)
-		return text[0] >= 0x20 && text[0] != 0x7f;
-	if (text[0] < 0xc2 || text[0] > 0xf4)
+	if ((uint8_t)text[0] < 0x20 || text[0] == 0x7f)
 		return 0;
-	length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-	if (text[0] == 0xe0)
-		low = 0xa0;
-	else if (text[0] == 0xed)
-		high = 0x9f;
-	else if (text[0] == 0xf0)
-		low = 0x90;
-	else if (text[0] == 0xf4)
-		high = 0x8f;
-	if (n < length || text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return length;
+	return utf8_length(text, n);
 }
 
 static void clean(char *text, size_t n)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		length = utf8_length((const uint8_t *)text + i, n - i);
+		length = printable_length(text + i, n - i);
 		if (length == 0) {
 			text[i] = '?';
 			length = 1;
@@ -139,7 +120,7 @@ static int add_clean(struct texts *texts, const char *text, size_t n, const char
 static bool is_clean(const char *text, size_t n)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		length = utf8_length((const uint8_t *)text + i, n - i);
+		length = printable_length(text + i, n - i);
 		if (length == 0)
 			return false;
 	}

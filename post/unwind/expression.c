@@ -2,6 +2,7 @@
 #include "unwind/expression.h"
 
 #include <dwarf.h>
+#include <string.h>
 
 #define MAX_STEPS 2048
 #define MAX_STACK 64
@@ -46,18 +47,16 @@ static void pick(struct machine *machine, uint64_t n)
 /* The top n values turn by one: the top goes below the others. */
 static void rotate(struct machine *machine, size_t n)
 {
-	uint64_t *top = machine->stack + machine->depth;
+	uint64_t *values, top;
 
 	if (n > machine->depth) {
 		machine->state = EXPRESSION_BAD;
 		return;
 	}
-	for (size_t i = 1; i < n; i++) {
-		uint64_t moved = top[-i];
-
-		top[-i] = top[-i - 1];
-		top[-i - 1] = moved;
-	}
+	values = machine->stack + machine->depth - n;
+	top = values[n - 1];
+	memmove(values + 1, values, (n - 1) * sizeof(values[0]));
+	values[0] = top;
 }
 
 static void push_register(struct machine *machine, uint64_t reg, uint64_t offset)

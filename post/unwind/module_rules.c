@@ -152,11 +152,14 @@ int module_rules_find(struct module_rules *rules, uint64_t svma, const struct ru
 	return slot->state;
 }
 
-bool module_rules_starts_at(const struct module_rules *rules, uint64_t svma)
+bool module_rules_function(const struct module_rules *rules, uint64_t svma, uint64_t *ret_start)
 {
 	const struct eh_frame_fde *fde = eh_frame_index_find(&rules->index, svma);
 
-	return fde && fde->start == svma;
+	if (!fde)
+		return false;
+	*ret_start = fde->start;
+	return true;
 }
 
 uint64_t module_rules_n_bad(const struct module_rules *rules)
@@ -164,9 +167,12 @@ uint64_t module_rules_n_bad(const struct module_rules *rules)
 	return rules->index.n_bad;
 }
 
-size_t module_rules_n_descriptions(const struct module_rules *rules)
+bool module_rules_nth(const struct module_rules *rules, size_t n, uint64_t *ret_svma)
 {
-	return rules->index.n_fdes;
+	if (n >= rules->index.n_fdes)
+		return false;
+	*ret_svma = rules->index.fdes[n].start;
+	return true;
 }
 
 struct module_rules *module_rules_free(struct module_rules *rules)

@@ -27,13 +27,15 @@ int module_rules_new(const struct unwind_arch *arch, const uint8_t *eh_frame, si
  * interrupted frame. *ret_rule belongs to `rules`. enum module_rule_state or -ENOMEM. */
 int module_rules_find(struct module_rules *rules, uint64_t svma, const struct rule **ret_rule);
 
-/* Whether a description starts at exactly that address: a function's first byte. */
-bool module_rules_starts_at(const struct module_rules *rules, uint64_t svma);
+/* Where the description that covers `svma` starts: nearly always the first byte of a function. False where
+ * there is none. */
+bool module_rules_function(const struct module_rules *rules, uint64_t svma, uint64_t *ret_start);
+
+/* The first address of the n-th description, in the order of addresses; false where there are fewer. */
+bool module_rules_nth(const struct module_rules *rules, size_t n, uint64_t *ret_svma);
 
 /* Descriptions that were left out because they make no sense. */
 uint64_t module_rules_n_bad(const struct module_rules *rules);
-
-size_t module_rules_n_descriptions(const struct module_rules *rules);
 
 /* NULL-safe; returns NULL. */
 struct module_rules *module_rules_free(struct module_rules *rules);

@@ -8,6 +8,23 @@
 #include "unwind/step.h"
 #include "util/grow.h"
 
+/* Frames after a stitch that speak for it: that many registers which happen to lead to a return address in a
+ * row have not been seen. */
+#define ENOUGH_EVIDENCE 3
+
+/* bytes; whatever lies further away is no stack */
+#define LARGEST_STACK (UINT64_C(1) << 30)
+
+/* Frames found without a rule are provisional until the walk comes to the first frame or has gone on for a
+ * while. */
+struct stitch {
+	bool is_open;
+	size_t n_frames; /* the walk as it was before */
+	enum walk_end end;
+	bool was_stitched;
+	unsigned n_evidence;
+};
+
 struct walker {
 	const struct walk_world *world;
 	const struct event_stack *stack;
@@ -16,6 +33,7 @@ struct walker {
 	bool exact;       /* the PC is where the frame was interrupted, not behind a call */
 	bool in_chain;    /* the frame is the last matched entry of the kernel's chain */
 	size_t n_matched; /* entries of the kernel's chain that have been met, in order */
+	struct stitch stitch;
 	struct walk *walk;
 };
 
@@ -70,17 +88,25 @@ static bool is_undefined(const struct rule *rule, unsigned reg)
 static int look_at_frame(const struct walker *walker, struct look *ret_look)
 {
 	uint64_t pc = walker->registers.values[walker->world->arch->pc];
+	uint64_t start;
 	struct look at;
 	int r;
 
 	if (walker->exact)
 		return look_at(walker, pc, ret_look);
 	r = look_at(walker, pc - 1, ret_look);
-	if (r < 0 || ret_look->state != MODULE_RULE_NONE)
+	if (r < 0)
 		return r;
+	/* Trampolines are described from one byte before their start, for the sake of unwinders that look
+	 * there. */
+	if (ret_look->state == MODULE_RULE_FOUND && ret_look->rule->signal_frame)
+		ret_look->address = pc;
+	if (ret_look->state != MODULE_RULE_NONE)
+		return 0;
 	r = look_at(walker, pc, &at);
 	if (r < 0 || at.state != MODULE_RULE_FOUND ||
-	        !module_rules_starts_at(at.place.rules, pc - at.place.bias))
+	        !module_rules_function(at.place.rules, pc - at.place.bias, &start) ||
+	        start != pc - at.place.bias)
 		return r;
 	at.never_called = !at.rule->signal_frame;
 	*ret_look = at;
@@ -119,44 +145,100 @@ static enum walk_end end_of_step(const struct walker *walker, enum step_state st
 	return walker->stack->truncated ? WALK_TRUNCATED : WALK_UNREADABLE;
 }
 
+/* Above the frame there is no room for a return address, so nothing called it. */
+static bool is_at_top(const struct walker *walker)
+{
+	uint64_t top = walker->memory.start + walker->memory.n_bytes;
+
+	return walker->walk->n_frames > 1 && !walker->stack->truncated &&
+	       top - walker->registers.values[walker->world->arch->sp] < 8;
+}
+
 /* What the walk ends with where there is no rule and nothing else leads on. */
 static enum walk_end end_without_rule(const struct walker *walker, const struct look *look)
 {
 	if (look->state == MODULE_RULE_BAD)
 		return WALK_BAD_RULE;
-	if (is_first(walker, look))
+	if (is_first(walker, look) || (look->place.module && is_at_top(walker)))
 		return WALK_BASE;
 	return look->place.module ? WALK_NO_RULE : WALK_NO_MODULE;
 }
 
-/* Goes on by the frame record that the frame pointer leads to. It must lie above and hold a return address in
- * known code, so that a register that serves another purpose leads nowhere. */
-static bool follow_record(struct walker *walker)
+/* The code may keep a frame record: it has one by its rule, or it has no rule that says otherwise. */
+static bool may_keep_record(const struct walker *walker, const struct look *look)
 {
-	const struct walk_world *world = walker->world;
-	struct unwind_registers caller = walker->registers;
+	if (look->state != MODULE_RULE_FOUND)
+		return look->state == MODULE_RULE_NONE;
+	return look->rule->cfa.kind == RULE_IS_REGISTER && look->rule->cfa.reg == walker->world->arch->fp;
+}
 
-	if (step_by_frame_pointer(world->arch, &walker->memory, &caller) != STEP_DONE)
-		return false;
-	if (!world->find(world->context, caller.values[world->arch->pc] - 1).known_code)
-		return false;
-	walker->registers = caller;
+/* What follows is only believed later. */
+static void open_stitch(struct walker *walker)
+{
+	struct stitch *stitch = &walker->stitch;
+
+	if (stitch->is_open && stitch->n_evidence >= ENOUGH_EVIDENCE)
+		stitch->is_open = false;
+	if (!stitch->is_open) {
+		stitch->is_open = true;
+		stitch->n_frames = walker->walk->n_frames;
+		stitch->end = walker->walk->end;
+		stitch->was_stitched = walker->walk->stitched;
+		stitch->n_evidence = 0;
+	}
 	walker->walk->stitched = true;
-	return true;
+}
+
+/* Takes back what was not proved. */
+static void close_stitch(struct walker *walker)
+{
+	const struct stitch *stitch = &walker->stitch;
+	struct walk *walk = walker->walk;
+
+	if (!stitch->is_open || stitch->n_evidence >= ENOUGH_EVIDENCE || walk->end == WALK_BASE)
+		return;
+	walk->n_frames = stitch->n_frames;
+	/* A longer copy might have brought the proof. */
+	if (walk->end != WALK_TRUNCATED)
+		walk->end = stitch->end;
+	walk->stitched = stitch->was_stitched;
+}
+
+/* Goes on by the frame record that the frame pointer leads to, which must lie above. */
+static enum step_state follow_record(struct walker *walker)
+{
+	const struct unwind_arch *arch = walker->world->arch;
+	uint64_t top = walker->memory.start + walker->memory.n_bytes;
+	enum step_state state = step_by_frame_pointer(arch, &walker->memory, &walker->registers);
+
+	if (state == STEP_DONE)
+		open_stitch(walker);
+	else if (state == STEP_UNREADABLE && walker->stack->truncated &&
+	         walker->registers.values[arch->fp] + 16 - top < LARGEST_STACK)
+		walker->walk->end = WALK_TRUNCATED; /* it points to where the stack goes on */
+	return state == STEP_DONE ? STEP_DONE : STEP_NO_PROGRESS;
+}
+
+static int add_and_weigh(struct walker *walker, const struct look *look)
+{
+	/* Code at which somebody may well stand: it is described, or known by name. */
+	if (look->state == MODULE_RULE_FOUND || (look->place.known_code && !look->place.module))
+		walker->stitch.n_evidence++;
+	return add_frame(walker->walk, &look->place, look->address);
 }
 
 /* Adds what the frame-pointer chain of the kernel has above the frame the walk has come to: only if that
- * frame is in the chain and so are, in order, all the chain's frames before it. Ends the walk. */
-static int follow_chain(struct walker *walker)
+ * frame is in the chain and so are, in order, all the chain's frames before it, and only through code that
+ * may keep frame records. Ends the walk. */
+static int follow_chain(struct walker *walker, struct look look)
 {
 	const struct walk_world *world = walker->world;
 	const struct event_stack *stack = walker->stack;
-	struct look look;
 	int r;
 
 	if (!walker->in_chain)
 		return 0;
-	for (size_t i = walker->n_matched; i < stack->n_fp_chain; i++) {
+	for (size_t i = walker->n_matched; i < stack->n_fp_chain && may_keep_record(walker, &look); i++) {
 		uint64_t pc = stack->fp_chain[i] & world->arch->address_mask;
 
 		if (walker->walk->n_frames >= world->max_depth) {
@@ -168,10 +250,10 @@ static int follow_chain(struct walker *walker)
 			return r;
 		if (!look.place.known_code)
 			return 0;
-		r = add_frame(walker->walk, &look.place, look.address);
+		open_stitch(walker);
+		r = add_and_weigh(walker, &look);
 		if (r < 0)
 			return r;
-		walker->walk->stitched = true;
 		if (is_first(walker, &look)) {
 			walker->walk->end = WALK_BASE;
 			return 0;
@@ -180,35 +262,40 @@ static int follow_chain(struct walker *walker)
 	return 0;
 }
 
-/* Leaves the frame by its rule, or by what else can be known; walk->end says why where that fails. */
+/* The way out of code without rules: a stack is taken at the first instructions of an allocator's function;
+ * anything else may keep frame records. */
+static enum step_state leave_without_rule(struct walker *walker, const struct look *look)
+{
+	enum step_state state;
+
+	walker->exact = false;
+	walker->walk->end = end_without_rule(walker, look);
+	if (walker->walk->end == WALK_BASE)
+		return STEP_BASE;
+	if (look->state == MODULE_RULE_BAD)
+		return STEP_BAD_RULE;
+	if (walker->walk->n_frames > 1)
+		return follow_record(walker);
+	state = step_at_entry(walker->world->arch, &walker->memory, &walker->registers);
+	if (state == STEP_BASE)
+		walker->walk->end = WALK_BASE;
+	return state;
+}
+
+/* Moves to the caller; walk->end says why where that fails. */
 static enum step_state leave_frame(struct walker *walker, const struct look *look)
 {
-	const struct unwind_arch *arch = walker->world->arch;
-	struct walk *walk = walker->walk;
 	enum step_state state;
 
 	if (look->never_called) {
-		walk->end = WALK_BASE;
+		walker->walk->end = WALK_BASE;
 		return STEP_BASE;
 	}
-	if (look->state == MODULE_RULE_FOUND) {
-		state = step_by_rule(arch, look->rule, &walker->memory, &walker->registers);
-		walk->end = end_of_step(walker, state);
-		walker->exact = look->rule->signal_frame;
-		if (state != STEP_UNREADABLE && state != STEP_BAD_RULE)
-			return state;
-	} else {
-		walk->end = end_without_rule(walker, look);
-		if (walk->end == WALK_BASE)
-			return STEP_BASE;
-		state = STEP_BAD_RULE;
-	}
-	/* A stack is taken at the first instructions of an allocator's function. */
-	if (look->state != MODULE_RULE_FOUND && walk->n_frames == 1)
-		state = step_at_entry(arch, &walker->memory, &walker->registers);
-	else if (follow_record(walker))
-		state = STEP_DONE;
-	walker->exact = false;
+	if (look->state != MODULE_RULE_FOUND)
+		return leave_without_rule(walker, look);
+	state = step_by_rule(walker->world->arch, look->rule, &walker->memory, &walker->registers);
+	walker->exact = look->rule->signal_frame;
+	walker->walk->end = end_of_step(walker, state);
 	return state;
 }
 
@@ -241,7 +328,7 @@ static int walk_frames(struct walker *walker)
 		r = look_at_frame(walker, &look);
 		if (r < 0)
 			return r;
-		r = add_frame(walk, &look.place, look.address);
+		r = add_and_weigh(walker, &look);
 		if (r < 0)
 			return r;
 		/* The copy has nothing of the stack that the interrupted frame is on. */
@@ -249,7 +336,7 @@ static int walk_frames(struct walker *walker)
 			return 0;
 		state = leave_frame(walker, &look);
 	}
-	return state == STEP_BASE ? 0 : follow_chain(walker);
+	return state == STEP_BASE || state == STEP_BAD_RULE ? 0 : follow_chain(walker, look);
 }
 
 int walk_stack(const struct walk_world *world, const struct event_stack *stack, struct walk *walk)
@@ -261,6 +348,7 @@ int walk_stack(const struct walk_world *world, const struct event_stack *stack, 
 	        .exact = true,
 	        .walk = walk,
 	};
+	int r;
 
 	walk->n_frames = 0;
 	walk->stitched = false;
@@ -268,7 +356,9 @@ int walk_stack(const struct walk_world *world, const struct event_stack *stack, 
 	for (unsigned i = 0; i < world->arch->n_registers; i++)
 		unwind_register_set(&walker.registers, i, stack->regs[i]);
 	walker.registers.values[world->arch->sp] = stack->sp;
-	return walk_frames(&walker);
+	r = walk_frames(&walker);
+	close_stitch(&walker);
+	return r;
 }
 
 void walk_deinit(struct walk *walk)

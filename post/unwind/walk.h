@@ -45,7 +45,8 @@ enum walk_end {
 };
 
 struct walk_frame {
-	uint64_t address; /* looked up: PC - 1 for callers, PC for the innermost and for interrupted frames */
+	uint64_t address; /* looked up: PC - 1 for callers; PC for the innermost, interrupted, and signal
+	                     frames */
 	uint64_t svma;    /* address - bias */
 	void *module;
 };

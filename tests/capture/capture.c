@@ -152,7 +152,8 @@ void capture_run(const struct capture_spec *spec, struct capture *ret_capture)
 	add(&words, capture_env("MEMSTACKS_RUNNER"));
 	add(&words, "--instrument");
 	add(&words, "memory");
-	add(&words, "--experimental-stacks");
+	if (!spec->no_stacks)
+		add(&words, "--experimental-stacks");
 	add(&words, "--profile-folder");
 	add(&words, capture.folder);
 	add_all(&words, spec->options);

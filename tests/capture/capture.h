@@ -21,6 +21,7 @@ struct capture_spec {
 	const char *const *wrapper; /* command line put before the runner's; may be NULL */
 	bool fixture_log;           /* the command is a fixture that logs its calls */
 	bool counter;               /* preload the counter into the command */
+	bool no_stacks;             /* without --experimental-stacks */
 	bool partial;     /* the profile will not pass profile_check.py: not kept among those that do */
 	unsigned timeout; /* seconds; 0: the default of launch.h */
 };

@@ -37,6 +37,91 @@ Test(counts, raw_identity)
 	capture_deinit(&capture);
 }
 
+/* The same events without stacks. */
+Test(counts, without_stacks)
+{
+	CLEANUP_FREE char *path = NULL;
+	struct capture_spec spec = {
+	        .name = "reallocs-no-stacks", .fixture_log = true, .no_stacks = true, .partial = true};
+	struct capture capture;
+
+	capture_need_rights();
+	path = capture_fixture_path("reallocs");
+	spec.argv = WORDS(path);
+	capture_run(&spec, &capture);
+	cr_assert_eq(capture.result.status, 0, "%s", capture.result.err);
+	cr_assert_eq(capture.loaded, 0);
+	capture_must_equal(&capture.fixture, &capture);
+	cr_assert_eq(profile_n_lost(&capture.profile), 0);
+	cr_assert_eq(profile_n_hashes(&capture.profile), 0);
+	cr_assert_eq(capture.profile.n_definitions, 0);
+	capture_deinit(&capture);
+}
+
+/* Each way to attach that the kernel has gives the same. */
+static void mechanism_case(const char *mechanism)
+{
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE char *name = test_text("operators-%s", mechanism);
+	struct capture_spec spec = {.name = name, .fixture_log = true};
+	struct capture capture;
+
+	capture_need_rights();
+	path = capture_fixture_path("cxx_operators");
+	spec.argv = WORDS(path, "500");
+	spec.options = WORDS("--probes", mechanism);
+	capture_run(&spec, &capture);
+	if (capture.result.status == 125)
+		cr_skip_test("%s", capture.result.err);
+	capture_must_be_whole(&capture, 0);
+	capture_must_equal_fixture(&spec, &capture);
+	capture_must_pass_check(&capture, true);
+	capture_deinit(&capture);
+}
+
+Test(counts, probes_by_perf_events)
+{
+	mechanism_case("perf");
+}
+
+Test(counts, probes_by_multi_links)
+{
+	mechanism_case("multi");
+}
+
+Test(counts, probes_by_sessions)
+{
+	mechanism_case("session");
+}
+
+static void identity_case(const char *identity)
+{
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE char *name = test_text("forks-%s", identity);
+	struct capture_spec spec = {.name = name, .fixture_log = true};
+	struct capture capture;
+
+	capture_need_rights();
+	path = capture_fixture_path("forks");
+	spec.argv = WORDS(path, "2", "3", "50");
+	spec.options = WORDS("--stack-identity", identity);
+	capture_run(&spec, &capture);
+	capture_must_be_whole(&capture, 0);
+	capture_must_equal(&capture.fixture, &capture);
+	capture_must_pass_check(&capture, true);
+	capture_deinit(&capture);
+}
+
+Test(counts, identity_by_path)
+{
+	identity_case("path");
+}
+
+Test(counts, identity_by_code)
+{
+	identity_case("code");
+}
+
 Test(counts, small_budget)
 {
 	CLEANUP_FREE char *path = NULL;

@@ -17,7 +17,7 @@
 #define RUN_MS  1200
 
 /* About as long as the runner takes to put the probes in place. */
-#define EARLY_MS 1000
+#define EARLY_MS 400
 
 /* One run of the storm with folders of its own. */
 struct death {
@@ -25,6 +25,7 @@ struct death {
 	char *scratch; /* TMPDIR of the runner */
 	char *signs;   /* where the storm makes its files */
 	struct machine_bpf before;
+	int n_breakpoints; /* in the C library of this process, which is everybody's, before */
 	struct running running;
 };
 
@@ -41,6 +42,8 @@ static void start(const char *name, unsigned run, struct death *ret_death)
 	CLEANUP_FREE char *temporary = test_text("TMPDIR=%s", death.scratch);
 
 	machine_bpf_take(&death.before);
+	death.n_breakpoints = machine_n_breakpoints(getpid(), "/libc.so");
+	cr_assert_geq(death.n_breakpoints, 0);
 	cr_assert_eq(
 	        launch_start(&(struct launch){.argv = WORDS(capture_env("MEMSTACKS_RUNNER"), "--instrument",
 	                                              "memory", "--experimental-stacks", "--profile-folder",
@@ -79,13 +82,24 @@ static size_t n_entries(const char *folder)
 	return n;
 }
 
+/* Whether the C library is as it was before; the kernel takes breakpoints out a little later than links. */
+static bool is_clean(const struct death *death)
+{
+	for (int i = 0; i < 200; i++) {
+		if (machine_n_breakpoints(getpid(), "/libc.so") <= death->n_breakpoints)
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
 static void must_leave_nothing(struct death *death, const char *when)
 {
 	/* The command may go on to its end, or be ended; it must not hang. */
 	cr_assert_eq(machine_wait_for_none(RUN_MS / 1000 + 20), 0, "%s: processes are left", when);
 	cr_assert_eq(machine_bpf_left(&death->before, 20), 0, "%s: eBPF programs or links are left", when);
-	cr_assert_eq(machine_text_is_pristine(getpid(), "/libc.so"), 1,
-	        "%s: a breakpoint is left in the C library", when);
+	cr_assert(
+	        is_clean(death) || machine_others_probe(), "%s: a breakpoint is left in the C library", when);
 	cr_assert_eq(n_entries(death->scratch), 0, "%s: temporary files are left", when);
 	cr_assert_neq(access("/tmp/runner.ctl.fifo", F_OK), 0, "%s: a pipe is left", when);
 	cr_assert_neq(access("/tmp/runner.ack.fifo", F_OK), 0, "%s: a pipe is left", when);
@@ -118,7 +132,7 @@ static size_t must_be_readable(const char *folder, const char *when)
 Test(death, runner_killed_at_random_moments)
 {
 	unsigned seed = (unsigned)time(NULL);
-	size_t n_events = 0, n_completed = 0;
+	size_t n_events = 0, n_completed = 0, n_probed = 0;
 
 	capture_need_rights();
 	fprintf(stderr, "seed %u\n", seed);
@@ -136,6 +150,7 @@ Test(death, runner_killed_at_random_moments)
 		if (!early)
 			wait_for_command(&death);
 		usleep(delay * 1000);
+		n_probed += machine_n_breakpoints(getpid(), "/libc.so") > death.n_breakpoints;
 		kill(death.running.pid, SIGKILL);
 		usleep(300000);
 		cr_assert_eq(machine_n_stopped(), 0, "%s: a process is stopped", when);
@@ -149,6 +164,7 @@ Test(death, runner_killed_at_random_moments)
 	fprintf(stderr, "%zu events readable in %u runs, %zu commands ran to their end\n", n_events, N_KILLS,
 	        n_completed);
 	cr_assert_gt(n_events, 1000, "nothing was captured before the kills");
+	cr_assert_gt(n_probed, 0, "no breakpoint was ever seen: that none is left means nothing");
 }
 
 /* `delay` in milliseconds after the start of the command, or of the runner when `early`. */
@@ -254,7 +270,9 @@ Test(death, disk_full)
 	n_events = must_be_readable(folder, "disk full");
 	umount(small);
 	rmdir(small);
-	cr_assert_eq(result.status, 120, "exit status %d\n%s", result.status, result.err);
+	/* Events were lost; and the runner itself may have failed to write its summary. */
+	cr_assert(result.status == 120 || result.status == 125, "exit status %d\n%s", result.status,
+	        result.err);
 	cr_assert_not_null(strstr(result.err, "No space left"), "not said:\n%s", result.err);
 	cr_assert_gt(n_events, 100);
 	launch_result_deinit(&result);

@@ -1,6 +1,8 @@
 /* test_odd.c: programs that leave functions by unusual ways, or run on unusual stacks: they behave as without
  * the runner, nothing is muted and nothing counted twice. */
 #include <criterion/criterion.h>
+#include <glob.h>
+#include <string.h>
 
 #include "capture/fixture_case.h"
 #include "support/memory.h"
@@ -68,6 +70,48 @@ Test(odd, library_opened_late)
 	CLEANUP_FREE char *library = capture_fixture_path("libbump.so");
 
 	fixture_case_only("late-library", "late_library", WORDS(library, "200"), BESIDE_LIBRARY);
+}
+
+static bool file_has_line_ending(const char *path, const char *end)
+{
+	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		size_t n = strlen(line), n_end = strlen(end);
+
+		if (n > n_end && strcmp(line + n - n_end, end) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A library that is gone from the disk when the run ends is read from the descriptor kept since it was
+ * mapped. */
+Test(odd, library_removed_while_open)
+{
+	CLEANUP_FREE char *library = capture_fixture_path("libbump.so");
+	CLEANUP_FREE char *program = capture_fixture_path("late_library");
+	CLEANUP_FREE char *folder = capture_new_folder("removed-library-files");
+	CLEANUP_FREE char *copy = test_text("%s/gone.so", folder);
+	CLEANUP_FREE char *pattern = NULL;
+	struct capture_spec spec = {.name = "removed-library", .fixture_log = true};
+	struct capture capture;
+	glob_t found;
+
+	capture_need_rights();
+	spec.argv =
+	        WORDS("sh", "-ec", "cp \"$0\" \"$1\"; exec \"$2\" \"$1\" 100 unlink", library, copy, program);
+	capture_run(&spec, &capture);
+	capture_must_be_whole(&capture, 0);
+	cr_assert_eq(calls_count(&capture.fixture, CALL_DONE), 1);
+	cr_assert_neq(access(copy, F_OK), 0);
+	pattern = test_text("%s/*__gone.so.symbols.map", capture.folder);
+	cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no %s", pattern);
+	cr_assert(file_has_line_ending(found.gl_pathv[0], " malloc\n"));
+	globfree(&found);
+	capture_must_pass_check(&capture, true);
+	capture_deinit(&capture);
 }
 
 /* Threads killed within a call may have returned and not logged it, or logged a free and not made it. */

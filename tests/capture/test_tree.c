@@ -7,14 +7,19 @@
 #include "support/machine.h"
 #include "util/cleanup.h"
 
+/* Allocations of the processes of a name, without what the shell's child did before it became the program. */
 static size_t allocations_of(const struct profile *profile, const char *name)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < profile->n_calls; i++) {
-		const char *process = profile_process_name(profile, profile->calls[i].pid);
+		const struct heap_event *call = &profile->calls[i];
+		const struct profile_other *exec = profile_find_other(profile, EVENT_EXEC, call->pid);
+		const char *process = profile_process_name(profile, call->pid);
 
-		n += event_is_allocation(profile->calls[i].type) && process && strcmp(process, name) == 0;
+		if (!process || strcmp(process, name) != 0 || (exec && call->timestamp < exec->timestamp))
+			continue;
+		n += event_is_allocation(call->type);
 	}
 	return n;
 }

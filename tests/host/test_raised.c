@@ -1,11 +1,14 @@
 /* test_raised.c: a runner that has more rights than its caller: file capabilities, set-user-ID. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <glob.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -80,6 +83,8 @@ static void expect_line(const char *text, const char *line)
 static void expect_plain_user(void)
 {
 	struct outcome outcome = run_as_nobody(RAISED("--", "/bin/cat", "/proc/self/status"));
+	const char *profile;
+	glob_t found;
 
 	cr_assert_eq(outcome.status, 0, "status %d: %s", outcome.status, outcome.err);
 	expect_line(outcome.out, "Uid:\t65534\t65534\t65534\t65534\n");
@@ -90,6 +95,9 @@ static void expect_plain_user(void)
 	expect_line(outcome.out, "CapEff:\t0000000000000000\n");
 	expect_line(outcome.out, "CapAmb:\t0000000000000000\n");
 	expect_line(outcome.out, "NoNewPrivs:\t0\n");
+	/* The dynamic loader has taken TMPDIR away from the runner. */
+	profile = host_path("home/profile.??????????.out");
+	cr_expect_eq(glob(profile, 0, NULL, &found), 0, "there is no %s", profile);
 }
 
 Test(raised, capabilities_do_not_reach_the_command)
@@ -120,12 +128,12 @@ Test(raised, capabilities_reach_the_instrument)
 	struct outcome outcome;
 
 	give_capabilities();
-	outcome = run_as_nobody(RAISED(
-	        "--profile-folder", host_path("home/profile"), "--fake-capabilities", "--", "/bin/true"));
+	outcome = run_as_nobody(
+	        RAISED("--profile-folder", host_path("home/profile"), "--fake-rights", "--", "/bin/true"));
 	cr_assert_eq(outcome.status, 0, "%s", outcome.err);
 	calls = host_read(host_path("home/profile/calls.txt"));
 	expect_line(calls, "owner=65534:65534\n");
-	expect_line(calls, "effective 8000f\n");
+	expect_line(calls, "effective 8000f ");
 }
 
 /* The dynamic loader takes some away from a program with raised rights. */
@@ -210,6 +218,28 @@ Test(raised, foreign_instruments_are_refused)
 	expect_instrument_refused(plugins);
 	cr_assert_eq(chown(plugins, 0, 0), 0);
 	expect_plain_user();
+}
+
+static void become_nobody_on_nosuid(void *context)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	        mount(plugins, plugins, NULL, MS_BIND, NULL) < 0 ||
+	        mount(NULL, plugins, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID, NULL) < 0)
+		_exit(77);
+	become_nobody(context);
+}
+
+/* A file system that a user has mounted shows the owners that the user likes. */
+Test(raised, instrument_on_a_nosuid_file_system_is_refused)
+{
+	struct outcome outcome;
+
+	give_capabilities();
+	outcome = host_run_prepared(RAISED("--", "/bin/true"), become_nobody_on_nosuid, NULL);
+	if (outcome.status == 77)
+		cr_skip_test("no file system can be mounted here");
+	cr_expect_eq(outcome.status, 125);
+	expect_line(outcome.err, "must belong to root");
 }
 
 Test(raised, instrument_behind_a_link_is_refused)

@@ -90,6 +90,8 @@ Test(statuses, instrument_that_does_not_start)
 	expect_refusal(FAKE("--fake-fail=open:22", "--", "/bin/true"), 125, "fake failure in open");
 	expect_refusal(FAKE("--fake-fail=open:1", "--fake-silent", "--", "/bin/true"), 125, "not permitted");
 	expect_refusal(FAKE("--fake-fail=child_setup:5", "--", "/bin/true"), 125, "Input/output error");
+	expect_refusal(
+	        FAKE("--fake-fail=child_setup:die", "--", "/bin/true"), 125, "cannot start the command");
 }
 
 Test(statuses, instrument_that_refuses_the_child)
@@ -136,7 +138,7 @@ Test(statuses, not_executable)
 
 	host_write(plain, "#!/bin/sh\n", 0644);
 	expect_refusal(FAKE("--", plain), 126, plain);
-	expect_refusal(FAKE("--", "/bin"), 126, "cannot execute /bin");
+	expect_refusal(FAKE("--", "/bin"), 126, "/bin: it is no executable file");
 }
 
 /* These show only at execve: nothing of the run stays then either. */

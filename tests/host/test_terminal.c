@@ -1,5 +1,6 @@
 /* test_terminal.c: the live line on a terminal, and signals from one. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,25 @@ Test(terminal, progress_of_the_finishing)
 	        "%s", terminal.text);
 }
 
+/* Types while the runner is stopped: by the time that it takes its signal, the command has handled its own,
+ * so that a second one would count. */
+static void type_while_stopped(struct terminal *terminal, const char *keys)
+{
+	cr_assert_eq(kill(terminal->pid, SIGSTOP), 0);
+	host_sleep_ms(50);
+	terminal_type(terminal, keys);
+	host_sleep_ms(100);
+	cr_assert_eq(kill(terminal->pid, SIGCONT), 0);
+}
+
+Test(terminal, narrow_progress)
+{
+	struct terminal terminal = terminal_start(FAKE("--fake-steps=10", "--", "/bin/true"), 31);
+
+	cr_expect_eq(terminal_finish(&terminal), 0);
+	cr_expect(strstr(terminal.text, " % f\r") || strstr(terminal.text, " % f\033"), "%s", terminal.text);
+}
+
 /* The kernel sends it to the whole foreground group. */
 Test(terminal, interrupt_key_reaches_the_command_once)
 {
@@ -129,7 +149,7 @@ Test(terminal, interrupt_key_reaches_the_command_once)
 	struct terminal terminal = terminal_start(FAKE("--", host_program("catch"), path), 80);
 
 	host_await(path, "ready");
-	terminal_type(&terminal, "\003");
+	type_while_stopped(&terminal, "\003");
 	cr_expect_eq(terminal_finish(&terminal), 0);
 	cr_expect_not_null(strstr(host_read(path), "INT=1 TERM=0 HUP=0 QUIT=0"), "%s", host_read(path));
 }
@@ -140,7 +160,7 @@ Test(terminal, quit_key_reaches_the_command_once)
 	struct terminal terminal = terminal_start(FAKE("--", host_program("catch"), path), 80);
 
 	host_await(path, "ready");
-	terminal_type(&terminal, "\034");
+	type_while_stopped(&terminal, "\034");
 	cr_expect_eq(terminal_finish(&terminal), 0);
 	cr_expect_not_null(strstr(host_read(path), "INT=0 TERM=0 HUP=0 QUIT=1"), "%s", host_read(path));
 }
@@ -184,4 +204,20 @@ Test(terminal, stop_key)
 	terminal_await(&terminal, "stopped=148");
 	terminal_await(&terminal, "status=9");
 	terminal_finish(&terminal);
+}
+
+/* Writing would stop it there, and the instrument with it. */
+Test(terminal, no_live_line_from_the_background)
+{
+	struct terminal terminal =
+	        terminal_start(COMMAND("/bin/bash", "-mc",
+	                               "stty tostop; \"$@\" & sleep 1; jobs; fg >/dev/null; echo status=$?",
+	                               "bash", host_runner(), "--plugin-dir", host_programs(), "--instrument",
+	                               "fake", "--", "/bin/sh", "-c", "sleep 1.6; exit 9"),
+	                80);
+
+	terminal_await(&terminal, "status=9");
+	terminal_finish(&terminal);
+	cr_expect_not_null(strstr(terminal.text, "Running"), "%s", terminal.text);
+	cr_expect_null(strstr(terminal.text, "Stopped"), "%s", terminal.text);
 }

@@ -1,5 +1,6 @@
 /* test_text.c: numbers as people read them; foreign strings made harmless. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,26 @@ Test(text, utf8_is_kept_and_all_else_replaced)
 	expect_utf8("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	expect_utf8("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	expect_utf8("\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz");
+}
+
+static void expect_fit(const char *text, size_t n_columns, const char *expected)
+{
+	char copy[64];
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	text_fit(copy, n_columns);
+	cr_expect_str_eq(copy, expected);
+	cr_expect_leq(text_columns(copy), n_columns);
+}
+
+Test(text, fits)
+{
+	expect_fit("abc", 4, "abc");
+	expect_fit("abc", 3, "abc");
+	expect_fit("abc", 2, "ab");
+	expect_fit("abc", 0, "");
+	expect_fit("a\xc3\xa9\xe2\x82\xac!", 3, "a\xc3\xa9\xe2\x82\xac");
+	expect_fit("a\xc3\xa9\xe2\x82\xac!", 2, "a\xc3\xa9");
 }
 
 Test(text, control_characters_cannot_drive_a_terminal)

@@ -66,6 +66,15 @@ static void lower_everything(void *context)
 	}
 }
 
+/* The instrument may need many descriptors, whatever the command may have. */
+Test(transparent, instrument_has_all_descriptors)
+{
+	cr_assert_eq(
+	        host_run_prepared(FAKE("--fake-rights", "--", "/bin/true"), lower_everything, NULL).status,
+	        0);
+	cr_expect_not_null(strstr(host_read(host_profile_file("calls.txt")), "all descriptors 1\n"));
+}
+
 Test(transparent, limits)
 {
 	expect_same(NULL, "--quiet", lower_everything, NULL);
@@ -201,10 +210,11 @@ Test(transparent, closed_standard_descriptors)
 Test(transparent, messages_with_closed_standard_error)
 {
 	struct outcome outcome =
-	        host_run_prepared(FAKE("--fake-lost=1", "-vv", "--", "/bin/true"), close_standard, "012");
+	        host_run_prepared(FAKE("--fake-log=1:odd news", "--fake-lost=1", "-vv", "--", "/bin/true"),
+	                close_standard, "012");
 
 	cr_expect_eq(outcome.status, 120);
-	cr_expect_null(strstr(host_read(host_profile_file("calls.txt")), "runner"));
+	cr_expect_null(strstr(host_read(host_profile_file("calls.txt")), "warning: odd news"));
 	cr_expect_eq(*host_read(host_profile_file("summary.json")), '{');
 }
 

@@ -85,6 +85,18 @@ void machine_each_descendant(void (*visit)(void *context, pid_t pid, char state)
 			visit(context, processes[i].pid, processes[i].state);
 }
 
+bool machine_is_descendant(pid_t pid)
+{
+	struct process process;
+
+	while (pid > 1 && pid != getpid()) {
+		if (!read_process(pid, &process))
+			return false;
+		pid = process.parent;
+	}
+	return pid == getpid();
+}
+
 struct tally {
 	size_t n_stopped;
 	size_t n_alive;
@@ -95,7 +107,7 @@ static void count_one(void *context, pid_t pid, char state)
 	struct tally *tally = context;
 
 	(void)pid;
-	tally->n_stopped += state == 'T' || state == 't';
+	tally->n_stopped += state == 'T';
 	tally->n_alive += state != 'Z' && state != 'X';
 }
 
@@ -147,8 +159,8 @@ size_t machine_wait_for_none(unsigned seconds)
 	}
 }
 
-/* Compares one executable mapping with its file; 1, 0, or -1 when it cannot be read. */
-static int mapping_is_pristine(pid_t pid, uint64_t start, uint64_t end, uint64_t offset, const char *path)
+/* Compares one executable mapping with its file: differing bytes, or -1 when it cannot be read. */
+static int count_differences(pid_t pid, uint64_t start, uint64_t end, uint64_t offset, const char *path)
 {
 	CLEANUP_FREE char *memory_path = test_text("/proc/%d/mem", pid);
 	CLEANUP_CLOSE int memory = open(memory_path, O_RDONLY | O_CLOEXEC);
@@ -156,36 +168,35 @@ static int mapping_is_pristine(pid_t pid, uint64_t start, uint64_t end, uint64_t
 	CLEANUP_FREE uint8_t *left = test_alloc(end - start, 1);
 	CLEANUP_FREE uint8_t *right = test_alloc(end - start, 1);
 	ssize_t n_file = file < 0 ? -1 : pread(file, right, end - start, offset);
+	int n = 0;
 
 	if (n_file <= 0 || memory < 0 || pread(memory, left, n_file, start) != n_file)
 		return -1;
-	for (ssize_t i = 0; i < n_file; i++) {
-		if (left[i] == right[i])
-			continue;
-		fprintf(stderr, "  pid %d: %s: byte %#zx is %#x, the file has %#x\n", pid, path,
-		        (size_t)(offset + i), left[i], right[i]);
-		return 0;
-	}
-	return 1;
+	for (ssize_t i = 0; i < n_file; i++)
+		n += left[i] != right[i];
+	return n;
 }
 
-int machine_text_is_pristine(pid_t pid, const char *name)
+int machine_n_breakpoints(pid_t pid, const char *name)
 {
 	CLEANUP_FREE char *maps_path = test_text("/proc/%d/maps", pid);
 	CLEANUP_FCLOSE FILE *maps = fopen(maps_path, "re");
 	uint64_t start, end, offset;
 	char line[4352], path[4096], rights[5];
-	int result = -1;
+	int n = -1;
 
 	while (maps && fgets(line, sizeof(line), maps)) {
+		int n_here;
+
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095s", &start, &end,
 		            rights, &offset, path) != 5)
 			continue;
 		if (rights[2] != 'x' || !strstr(path, name))
 			continue;
-		result = mapping_is_pristine(pid, start, end, offset, path);
-		if (result <= 0)
-			return result;
+		n_here = count_differences(pid, start, end, offset, path);
+		if (n_here < 0)
+			return -1;
+		n = (n < 0 ? 0 : n) + n_here;
 	}
-	return result;
+	return n;
 }

@@ -19,18 +19,25 @@ struct machine_bpf {
 void machine_bpf_take(struct machine_bpf *ret_bpf);
 void machine_bpf_deinit(struct machine_bpf *bpf);
 
-/* Waits up to `seconds` until every program and link that is not in `before` is gone. Returns those left.
- * (Another run on the same machine shows here too: tests that call it run alone.) */
+/* Waits up to `seconds` until every program and link that is not in `before` is gone. Returns how many are
+ * left, apart from those that a process holds which is no descendant of this one: another run on the same
+ * machine. */
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds);
 
-/* Whether the code of libraries named like `name` in a process is what their files hold, or -1 when the
- * process is gone or maps none: a breakpoint left behind is a difference. */
-int machine_text_is_pristine(pid_t pid, const char *name);
+/* Whether such another run is under way: then breakpoints may be its. */
+bool machine_others_probe(void);
+
+/* How many bytes of the code of libraries named like `name` differ in a process from what their files hold:
+ * each breakpoint there is one. -1 when the process is gone or maps none. */
+int machine_n_breakpoints(pid_t pid, const char *name);
 
 /* Calls `visit` for each live descendant of this process with its state letter of /proc/PID/stat. */
 void machine_each_descendant(void (*visit)(void *context, pid_t pid, char state), void *context);
 
-/* Descendants in state T or t, and all of them (zombies apart). */
+/* Whether a process is this one or a descendant of it. */
+bool machine_is_descendant(pid_t pid);
+
+/* Descendants that a signal has stopped (state T), and all of them (zombies apart). */
 size_t machine_n_stopped(void);
 size_t machine_n_descendants(void);
 

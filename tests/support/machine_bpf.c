@@ -1,5 +1,7 @@
 /* machine_bpf.c: eBPF on the machine, asked of the kernel itself. */
 #include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 
 #include "support/machine.h"
 #include "support/memory.h"
+#include "util/cleanup.h"
 
 /* Links are told from programs by this bit of the id. */
 #define LINK_BIT 0x80000000u
@@ -47,21 +50,77 @@ void machine_bpf_deinit(struct machine_bpf *bpf)
 	*bpf = (struct machine_bpf){0};
 }
 
+static bool contains(const struct machine_bpf *bpf, uint32_t id)
+{
+	for (size_t i = 0; i < bpf->n_ids; i++)
+		if (bpf->ids[i] == id)
+			return true;
+	return false;
+}
+
+static void take_descriptor(struct machine_bpf *bpf, const char *path)
+{
+	CLEANUP_FCLOSE FILE *information = fopen(path, "re");
+	char line[256];
+	uint32_t id;
+
+	while (information && fgets(line, sizeof(line), information)) {
+		uint32_t bit = LINK_BIT;
+
+		if (sscanf(line, "link_id: %" SCNu32, &id) != 1) {
+			if (sscanf(line, "prog_id: %" SCNu32, &id) != 1)
+				continue;
+			bit = 0;
+		}
+		bpf->ids = test_grow(bpf->ids, bpf->n_ids, sizeof(*bpf->ids));
+		bpf->ids[bpf->n_ids++] = id | bit;
+	}
+}
+
+/* What the descriptors of other processes than this one and its descendants hold. */
+static void take_held(struct machine_bpf *ret_bpf)
+{
+	struct machine_bpf bpf = {0};
+	glob_t found;
+
+	if (glob("/proc/[0-9]*/fdinfo/*", GLOB_NOSORT, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (!machine_is_descendant(strtol(found.gl_pathv[i] + strlen("/proc/"), NULL, 10)))
+				take_descriptor(&bpf, found.gl_pathv[i]);
+		globfree(&found);
+	}
+	*ret_bpf = bpf;
+}
+
 static size_t count_new(const struct machine_bpf *before)
 {
-	struct machine_bpf now;
+	struct machine_bpf now, held = {0};
 	size_t n_new = 0;
 
 	machine_bpf_take(&now);
-	for (size_t i = 0; i < now.n_ids; i++) {
-		bool known = false;
-
-		for (size_t j = 0; j < before->n_ids && !known; j++)
-			known = before->ids[j] == now.ids[i];
-		n_new += !known;
+	for (size_t i = 0; i < now.n_ids; i++)
+		n_new += !contains(before, now.ids[i]);
+	if (n_new > 0) {
+		take_held(&held);
+		n_new = 0;
+		for (size_t i = 0; i < now.n_ids; i++)
+			n_new += !contains(before, now.ids[i]) && !contains(&held, now.ids[i]);
 	}
 	machine_bpf_deinit(&now);
+	machine_bpf_deinit(&held);
 	return n_new;
+}
+
+bool machine_others_probe(void)
+{
+	struct machine_bpf held;
+	bool probe = false;
+
+	take_held(&held);
+	for (size_t i = 0; i < held.n_ids; i++)
+		probe = probe || (held.ids[i] & LINK_BIT);
+	machine_bpf_deinit(&held);
+	return probe;
 }
 
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds)

@@ -6,6 +6,7 @@ Environment: SAMPLES_OUT    the file to write: one JSON object a line
              SAMPLES_MAX    stop the program after that many samples (default 1000)
              SAMPLES_BUDGET bytes of stack to copy (default 1 MiB)
              SAMPLES_AT     the function at whose entry to stop (default malloc)
+             SAMPLES_LIBRARIES  a folder with a C library for the program
              SAMPLES_IF     take only those calls for which this holds, in gdb's words
 
 A sample has pid, tid, time, regs (by DWARF number), sp, bytes (hex), truncated, and the witness: pcs and names
@@ -96,6 +97,8 @@ def main():
     gdb.execute("set debuginfod enabled off")
     for signal in ("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGSEGV", "SIGPIPE", "SIGCHLD"):
         gdb.execute("handle %s nostop noprint pass" % signal, to_string=True)
+    if "SAMPLES_LIBRARIES" in os.environ:
+        gdb.execute("set environment LD_LIBRARY_PATH " + os.environ["SAMPLES_LIBRARIES"])
     # Stripped programs have no main, and before this one the C library is not there.
     gdb.execute("break __libc_start_main", to_string=True)
     gdb.execute("run", to_string=True)

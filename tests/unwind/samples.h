@@ -31,8 +31,10 @@ void samples_take(const char *const *argv, const char *const *settings, const ch
 /* Reads such a file. Fails the running test where it is not one. */
 void samples_read(const char *path, struct samples *ret_samples);
 
-/* Makes a profile folder of them, by way of the artifact and the dump. Fails the running test likewise. */
-void samples_write_profile(const struct samples *samples, const char *folder);
+/* Makes a profile of them in the empty folder, by way of the artifact and the dump. Maps of generated code
+ * are taken from `perf_map_folder` (NULL: none). Fails the running test likewise. */
+#define SAMPLES_ARTIFACT "1.MemtrackArtifact.msgpack"
+void samples_write_profile(const struct samples *samples, int folder_fd, const char *perf_map_folder);
 
 void samples_deinit(struct samples *samples);
 

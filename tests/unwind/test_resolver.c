@@ -177,6 +177,11 @@ Test(resolver, names_and_modules)
 	cr_assert_eq(open_resolver(), 0, "%s", messages);
 	EXPECT(1, 5, 0x101000, STACK_END_BASE, "malloc@/lib/a.so, foo::bar()@/lib/a.so, main@/lib/a.so",
 	        0x101110, 0x102010);
+	stack = resolve(1, 5, 0x101000, (const uint64_t[]){0x101310, 0x102010}, 2);
+	cr_expect_null(stack.frames[1].function);
+	cr_expect_eq(stack.frames[1].svma, 0x130f);
+	cr_expect_eq(stack.frames[1].function_svma, 0x1000, "by the unwind data");
+	resolved_stack_deinit(&stack);
 	EXPECT(1, 5, 0x101000, STACK_END_BASE, "malloc@/lib/a.so, -@/lib/a.so, main@/lib/a.so", 0x101300,
 	        0x102010);
 	stack = resolve(1, 5, 0x101000, (const uint64_t[]){0x101110, 0x102010}, 2);
@@ -186,6 +191,7 @@ Test(resolver, names_and_modules)
 	cr_expect_eq(stack.frames[1].line, 17);
 	cr_expect_eq(stack.frames[1].address, 0x10110f);
 	cr_expect_eq(stack.frames[1].svma, 0x110f);
+	cr_expect_eq(stack.frames[1].function_svma, 0x1100);
 	cr_expect(stack.frames[1].ignored);
 	cr_expect_not(stack.frames[0].ignored);
 	cr_expect_not(stack.frames[1].inlined);
@@ -240,7 +246,7 @@ Test(resolver, module_with_symbols_only)
 	        0x100000);
 	cr_assert_eq(open_resolver(), 0, "%s", messages);
 	EXPECT(1, 10, 0x101000, STACK_END_BASE, "malloc@/s, _start@/s", 0x102108);
-	EXPECT(1, 10, 0x101000, STACK_END_NO_UNWIND, "malloc@/s, work@/s", 0x102008);
+	EXPECT(1, 10, 0x101000, STACK_END_NO_UNWIND, "malloc@/s, work@/s", 0x102008, 0, 0);
 	EXPECT(1, 10, 0x101000, STACK_END_NO_MODULE, "malloc@/s, -@-", 0x102208);
 	EXPECT(1, 9, 0x101000, STACK_END_NO_MODULE, "-@-, -@-", 0x102008);
 }
@@ -380,12 +386,29 @@ Test(resolver, files_that_cannot_be_read)
 	             "'mapped_process_unwind_data_by_pid': {'1': [" PLACE ", " PLACE ", " PLACE "]}",
 	        AT("0__a.so", 1, 0x100000), AT("1__b.so", 1, 0x200000), AT("2__c.so", 1, 0x300000));
 	cr_assert_eq(open_resolver(), 0, "%s", messages);
-	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/b", 0x201010);
-	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/b", 0x201018);
-	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/c", 0x301018);
+	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/b", 0x201010, 0, 0);
+	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/b", 0x201018, 0, 0);
+	EXPECT(1, 1, 0x101000, STACK_END_NO_UNWIND, "malloc@/a, -@/c", 0x301018, 0, 0);
 	EXPECT(1, 1, 0x101000, STACK_END_BASE, "malloc@/a, main@/a", 0x102010);
 	cr_expect_str_eq(messages, "1 cannot read the unwind data of /b: Bad message\n"
 	                           "1 cannot read the inlined functions of /c: Bad message\n");
+}
+
+/* Without the unwind data only another table knows where the file was put: program files of fixed addresses
+ * do not start at 0. */
+Test(resolver, bias_of_unreadable_unwind_data)
+{
+	put("0__p.unwind_data", "broken");
+	put("0__p.symbols.map", "401000 100 malloc\n402000 100 work\n");
+	put_metadata("'path_key_to_path': {'0__p': '/p'},"
+	             "'mapped_process_module_symbols': {'1': ["
+	             "{'perf_map_key': '0__p', 'load_bias': 77, 'timestamp': 0},"
+	             "{'perf_map_key': '0__p', 'load_bias': 0, 'timestamp': 1},"
+	             "{'perf_map_key': '0__p', 'load_bias': 99, 'timestamp': 2}]},"
+	             "'mapped_process_unwind_data_by_pid': {'1': [" PLACE "]}",
+	        AT("0__p", 1, 0x400000));
+	cr_assert_eq(open_resolver(), 0, "%s", messages);
+	EXPECT(1, 1, 0x401000, STACK_END_NO_UNWIND, "malloc@/p, work@/p", 0x402010, 0, 0);
 }
 
 /* A program that starts thousands of others. */

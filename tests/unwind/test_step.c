@@ -49,7 +49,8 @@ static struct rule *make_rule(unsigned reg, int64_t offset, const struct rule_re
 	rule->cfa = (struct rule_value){.kind = RULE_IS_REGISTER, .reg = reg, .offset = offset};
 	rule->return_address = RIP;
 	rule->n_registers = n;
-	memcpy(rule->registers, entries, n * sizeof(entries[0]));
+	for (size_t i = 0; i < n; i++)
+		rule->registers[i] = entries[i];
 	return rule;
 }
 

@@ -18,6 +18,7 @@
 #define BROKEN              0x1300 /* a rule that cannot be evaluated */
 #define SIGNAL              0x1400 /* a signal frame: rip, rsp and rbp at rsp + 0, 8 and 16 */
 #define CONTEXT             0x1500 /* like FIRST, with nothing before it */
+#define RECORD              0x1600 /* CFA is rbp + 16 */
 #define IN_MODULE(function) (BIAS + (function))
 
 /* Code without rules, by its AVMA. */
@@ -40,6 +41,7 @@ static void set_up(void)
 	const uint8_t encoding = CFI_PCREL_SDATA4;
 	const uint8_t frame_24[] = {DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 6, 2};
 	const uint8_t first[] = {DW_CFA_undefined, 16};
+	const uint8_t record[] = {DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2};
 	const uint8_t broken[] = {DW_CFA_def_cfa_expression, 1, DW_OP_plus};
 	const uint8_t signal[] = {DW_CFA_val_expression, 7, 3, DW_OP_breg7, 8, DW_OP_deref, DW_CFA_expression,
 	        16, 2, DW_OP_breg7, 0, DW_CFA_expression, 6, 2, DW_OP_breg7, 16};
@@ -52,6 +54,7 @@ static void set_up(void)
 	put_function(cie, FIRST, first, sizeof(first));
 	put_function(cie, BROKEN, broken, sizeof(broken));
 	put_function(cie, CONTEXT, NULL, 0);
+	put_function(cie, RECORD, record, sizeof(record));
 	cie = cfi_put_cie_with(&builder, "zRS", &encoding, 1, cfi_usual_program, 5);
 	put_function(cie, SIGNAL, signal, sizeof(signal));
 	cr_assert_eq(
@@ -185,7 +188,7 @@ Test(walk, interrupted_frames_are_looked_up_where_they_were)
 	        .words = {IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24), STACK + 40, 0, 0, 0, 0, 0,
 	                IN_MODULE(FIRST + 5)}};
 
-	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL), IN_MODULE(FRAME_24),
+	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24),
 	        IN_MODULE(FIRST + 4));
 }
 
@@ -195,7 +198,7 @@ Test(walk, handler_on_an_alternate_stack)
 	        .n_words = 16,
 	        .words = {IN_MODULE(SIGNAL + 1), IN_MODULE(FRAME_24 + 3), STACK - 0x4000}};
 
-	EXPECT(&scene, WALK_UNREADABLE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL),
+	EXPECT(&scene, WALK_UNREADABLE, false, IN_MODULE(ALLOCATOR), IN_MODULE(SIGNAL + 1),
 	        IN_MODULE(FRAME_24 + 3));
 }
 
@@ -278,22 +281,124 @@ Test(walk, records_that_are_none)
 	}
 }
 
-/* The kernel's chain may reach beyond the copy. */
+/* rbp happens to point below a return address, and from there the walk goes wrong: nothing of that is kept.
+ */
+Test(walk, stitches_that_lead_nowhere_are_taken_back)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
+	        .n_words = 16,
+	        .rbp = STACK + 24,
+	        .words = {GENERATED + 5, 0x111, 0x222, 0x333, IN_MODULE(FRAME_24 + 9), 0, 0, 0, NOWHERE}};
+
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.words[8] = BARE + 9;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.n_words = 7;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.truncated = true;
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+}
+
+/* Far enough by rules, they are kept even where the copy ends before the first frame. */
+Test(walk, stitches_that_go_on_are_kept)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
+	        .n_words = 8,
+	        .rbp = STACK + 8,
+	        .truncated = true,
+	        .words = {GENERATED + 5, 0x333, IN_MODULE(ALLOCATOR + 9), IN_MODULE(ALLOCATOR + 9),
+	                IN_MODULE(FRAME_24 + 9)}};
+
+	EXPECT(&scene, WALK_TRUNCATED, true, IN_MODULE(ALLOCATOR), GENERATED + 4, IN_MODULE(ALLOCATOR + 8),
+	        IN_MODULE(ALLOCATOR + 8), IN_MODULE(FRAME_24 + 8));
+}
+
+/* Interpreters make code that nobody names; the records lead through it. */
+Test(walk, stitched_through_unnamed_code)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
+	        .n_words = 8,
+	        .rbp = STACK + 8,
+	        .words = {NOWHERE, STACK + 24, NOWHERE + 0x40, 0x777, IN_MODULE(FIRST + 3)}};
+
+	scene.words[1] = STACK + 24;
+	EXPECT(&scene, WALK_BASE, true, IN_MODULE(ALLOCATOR), NOWHERE - 1, NOWHERE + 0x3f,
+	        IN_MODULE(FIRST + 2));
+	scene.words[4] = NOWHERE + 0x80;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), NOWHERE - 1);
+}
+
+/* Where the rule says that the caller lies beyond the copy, no record inside it is the caller's. */
+Test(walk, records_below_the_caller_are_not_believed)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
+	        .n_words = 4,
+	        .rbp = STACK + 8,
+	        .truncated = true,
+	        .words = {IN_MODULE(FRAME_24 + 9), 0x111, IN_MODULE(FIRST + 5)}};
+
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8));
+}
+
+/* Code without rules whose frame record lies beyond the copy: a longer copy would have had it. */
+Test(walk, record_beyond_the_copy)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
+	        .n_words = 4,
+	        .rbp = STACK + 4096,
+	        .truncated = true,
+	        .words = {GENERATED + 5}};
+
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.rbp = STACK + 16;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.rbp = (uint64_t)STACK << 20;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+	scene.rbp = STACK + 4096;
+	scene.truncated = false;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), GENERATED + 4);
+}
+
+/* Nothing lies above: the loader's own code, which has no rules, starts programs. */
+Test(walk, top_of_the_stack)
+{
+	struct scene scene = {.pc = IN_MODULE(ALLOCATOR), .n_words = 1, .words = {BARE + 9}};
+
+	EXPECT(&scene, WALK_BASE, false, IN_MODULE(ALLOCATOR), BARE + 8);
+	scene.truncated = true;
+	EXPECT(&scene, WALK_NO_RULE, false, IN_MODULE(ALLOCATOR), BARE + 8);
+	scene.truncated = false;
+	scene.n_words = 2;
+	EXPECT(&scene, WALK_NO_RULE, false, IN_MODULE(ALLOCATOR), BARE + 8);
+	scene.n_words = 1;
+	scene.words[0] = NOWHERE;
+	EXPECT(&scene, WALK_NO_MODULE, false, IN_MODULE(ALLOCATOR), NOWHERE - 1);
+	scene.n_words = 0;
+	scene.pc = BARE;
+	EXPECT(&scene, WALK_NO_RULE, false, BARE);
+}
+
+/* The kernel's chain may reach beyond the copy, through frames that keep records. */
 Test(walk, chain_beyond_the_copy)
 {
 	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
 	        .n_words = 2,
 	        .truncated = true,
-	        .words = {IN_MODULE(FRAME_24 + 9)},
-	        .chain = {IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 9), BARE + 9, IN_MODULE(FIRST + 5)},
-	        .n_chain = 4};
+	        .rbp = STACK + 64,
+	        .words = {IN_MODULE(RECORD + 9)},
+	        .chain = {IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 9), BARE + 9, IN_MODULE(RECORD + 9),
+	                IN_MODULE(RECORD + 7), IN_MODULE(FIRST + 5)},
+	        .n_chain = 6};
 
-	EXPECT(&scene, WALK_BASE, true, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8), BARE + 8,
-	        IN_MODULE(FIRST + 4));
-	scene.n_chain = 3;
-	EXPECT(&scene, WALK_TRUNCATED, true, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8), BARE + 8);
+	EXPECT(&scene, WALK_BASE, true, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8), BARE + 8,
+	        IN_MODULE(RECORD + 8), IN_MODULE(RECORD + 6), IN_MODULE(FIRST + 4));
+	scene.chain[5] = IN_MODULE(RECORD + 5);
+	EXPECT(&scene, WALK_TRUNCATED, true, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8), BARE + 8,
+	        IN_MODULE(RECORD + 8), IN_MODULE(RECORD + 6), IN_MODULE(RECORD + 4));
+	scene.n_chain = 5;
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8));
 	scene.max_depth = 2;
-	EXPECT(&scene, WALK_DEPTH, false, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8));
+	EXPECT(&scene, WALK_DEPTH, false, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8));
 }
 
 Test(walk, chain_of_another_stack_is_not_believed)
@@ -301,13 +406,18 @@ Test(walk, chain_of_another_stack_is_not_believed)
 	struct scene scene = {.pc = IN_MODULE(ALLOCATOR),
 	        .n_words = 2,
 	        .truncated = true,
-	        .words = {IN_MODULE(FRAME_24 + 9)},
+	        .rbp = STACK + 64,
+	        .words = {IN_MODULE(RECORD + 9)},
 	        .chain = {IN_MODULE(ALLOCATOR), BARE + 9, IN_MODULE(FIRST + 5)},
 	        .n_chain = 3};
 
-	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8));
-	scene.chain[1] = IN_MODULE(FRAME_24 + 9);
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8));
+	scene.chain[1] = IN_MODULE(RECORD + 9);
 	scene.chain[2] = NOWHERE;
+	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(RECORD + 8));
+	/* A frame of the stack pointer's keeps no record. */
+	scene.words[0] = scene.chain[1] = IN_MODULE(FRAME_24 + 9);
+	scene.chain[2] = IN_MODULE(FIRST + 5);
 	EXPECT(&scene, WALK_TRUNCATED, false, IN_MODULE(ALLOCATOR), IN_MODULE(FRAME_24 + 8));
 }
 

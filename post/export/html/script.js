@@ -9,7 +9,7 @@
 	const nNodes = data.parents.length + 1;
 	const get = (id) => document.getElementById(id);
 
-	const parent = new Int32Array(nNodes), depth = new Uint16Array(nNodes);
+	const parent = new Int32Array(nNodes), depth = new Uint32Array(nNodes);
 	const start = new Float64Array(nNodes), width = new Float64Array(nNodes);
 	let firstChild = new Int32Array(nNodes), nextSibling = new Int32Array(nNodes);
 	let metric = 0, side = "new", zoom = 0, hover = -1, maxDepth = 0;
@@ -127,8 +127,20 @@
 		const scale = graph.clientWidth / (width[zoom] || 1);
 		return [(start[i] - start[zoom]) * scale, width[i] * scale];
 	}
+	/* A C++ name without its template arguments; operators look like brackets too. */
+	function shorten(text) {
+		const pieces = text.split(/(operator(?:<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>)|->|[<>])/);
+		let made = "", nesting = 0;
+		for (const piece of pieces) {
+			if (piece === ">") nesting = Math.max(0, nesting - 1);
+			if (!nesting) made += piece === "<" ? "<…" : piece;
+			if (piece === "<") nesting++;
+		}
+		return made;
+	}
 	function fit(text, room) {
 		const n = Math.floor(room / characterWidth);
+		if (text.length > n) text = shorten(text);
 		return text.length <= n ? text : n > 2 ? text.slice(0, n - 1) + "…" : "";
 	}
 	function drawFrame(i, x, w, y) {
@@ -142,7 +154,7 @@
 		}
 		if (w > 22) {
 			ink.fillStyle = dark.matches ? "#f0f3f7" : "#20252c";
-			ink.fillText(fit(nameOf(i), w - 8), x + 4, y + ROW / 2);
+			ink.fillText(fit(nameOf(i), w - 8), x + 4, y + ROW / 2, w - 6);
 		}
 		ink.globalAlpha = 1;
 	}
@@ -324,14 +336,12 @@
 		}
 	});
 
-	/* ---- functions: with everything below them, and by themselves ---- */
+	/* ---- functions, with everything below them ---- */
 	function showFunctions() {
 		const rows = new Map(), body = get("functions");
 		const values = current(), olds = isDiff ? column(metric, "old") : null, news = column(metric, "new");
-		const self = Float64Array.from(values);
 		const onPath = new Map(); /* name → how often it is on the path to the current node */
 		if (!get("panel").open) return;
-		for (let i = 1; i < nNodes; i++) self[parent[i]] -= values[i];
 		/* Depth first, so that a recursive function counts once. */
 		const stack = [];
 		for (let child = firstChild[0]; child >= 0; child = nextSibling[child]) stack.push(child);
@@ -343,9 +353,8 @@
 				continue;
 			}
 			const name = data.names[at - 1];
-			const row = rows.get(name) || { name, total: 0, self: 0, change: 0 };
+			const row = rows.get(name) || { name, total: 0, change: 0 };
 			rows.set(name, row);
-			row.self += self[at];
 			if (!onPath.get(name)) {
 				row.total += values[at];
 				if (isDiff) row.change += news[at] - olds[at];
@@ -357,7 +366,7 @@
 		const sorted = [...rows.values()].filter((row) => row.total || row.change)
 			.sort(isDiff ? (a, b) => Math.abs(b.change) - Math.abs(a.change) : (a, b) => b.total - a.total);
 		const head = element("tr");
-		for (const title of isDiff ? ["change", "with callees", "function"] : ["with callees", "share", "itself", "function"])
+		for (const title of isDiff ? ["change", data.metrics[metric].name, "function"] : [data.metrics[metric].name, "share", "function"])
 			head.append(element("th", title));
 		get("thead").replaceChildren(head);
 		body.replaceChildren();
@@ -370,7 +379,6 @@
 			} else {
 				line.insertCell().textContent = figure(metric, row.total);
 				line.insertCell().textContent = percent(row.total, values[0]);
-				line.insertCell().textContent = figure(metric, row.self);
 			}
 			line.insertCell().textContent = data.strings[row.name];
 			line.addEventListener("click", () => {

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,11 +15,8 @@
 #include "profile/summary.h"
 #include "status.h"
 #include "term/figures.h"
+#include "term/live.h"
 #include "util/cleanup.h"
-
-#define NS_PER_S       UINT64_C(1000000000)
-#define NS_PER_MS      UINT64_C(1000000)
-#define LIVE_PERIOD_NS (200 * NS_PER_MS)
 
 struct run {
 	const struct runner_plugin *api;
@@ -36,18 +32,9 @@ struct run {
 	struct summary summary;
 	void *state; /* of the plugin */
 	bool is_open;
-	uint64_t started_ns;
-	uint64_t next_line_ns;
+	struct live live;
 	bool was_told; /* how to cut the finishing short */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void close_plugin(struct run *run)
 {
@@ -83,8 +70,9 @@ static int make_folder(struct run *run)
 	int raise_error;
 
 	if (error == 0)
-		error = folder_init(&run->folder, run->options->profile_folder, run->identity.uid,
-		        run->identity.gid, run->console);
+		error = folder_init(&run->folder, run->options->profile_folder,
+		        environment_get(run->environment, "TMPDIR"), run->identity.uid, run->identity.gid,
+		        run->console);
 	raise_error = identity_raise_rights(&rights);
 	return error < 0 ? error : raise_error;
 }
@@ -173,28 +161,13 @@ static void read_figures(struct run *run)
 /* Redraws the live line when it is time to. */
 static void draw(struct run *run)
 {
-	char *line CLEANUP_FREE = NULL;
 	uint32_t n_nameless;
-	uint64_t now = now_ns();
 
-	if (now < run->next_line_ns)
+	if (!live_is_due(&run->live))
 		return;
-	run->next_line_ns = now + LIVE_PERIOD_NS;
 	/* What fails here fails again, and is said, at the end. */
 	(void)figures_read(&run->summary.figures, run->api, run->state, &n_nameless);
-	if (figures_line(
-	            &run->summary.figures, now - run->started_ns, console_columns(run->console), &line) == 0)
-		console_show_line(run->console, line);
-}
-
-/* Milliseconds until the next line, or for ever. */
-static int poll_timeout(const struct run *run)
-{
-	uint64_t now = now_ns();
-
-	if (!console_is_live(run->console))
-		return -1;
-	return now >= run->next_line_ns ? 0 : (int)((run->next_line_ns - now) / NS_PER_MS) + 1;
+	live_show_figures(&run->live, &run->summary.figures);
 }
 
 /* Until the command has ended: passes signals on, shows the live line. */
@@ -208,7 +181,7 @@ static void wait_for_end(struct run *run)
 		};
 
 		/* A kernel without memory to poll with can still wait. */
-		if (poll(fds, N_ELEMENTS(fds), poll_timeout(run)) < 0 && errno != EINTR)
+		if (poll(fds, N_ELEMENTS(fds), live_timeout(&run->live)) < 0 && errno != EINTR)
 			fds[2].revents = POLLIN;
 		if (fds[0].revents)
 			signals_take(&run->signals, &run->child);
@@ -216,7 +189,7 @@ static void wait_for_end(struct run *run)
 			child_read_socket(&run->child);
 		if (fds[2].revents)
 			child_reap(&run->child);
-		else if (console_is_live(run->console))
+		else
 			draw(run);
 	}
 }
@@ -224,8 +197,7 @@ static void wait_for_end(struct run *run)
 static void start(struct run *run)
 {
 	clock_gettime(CLOCK_REALTIME, &run->summary.started);
-	run->started_ns = now_ns();
-	run->next_line_ns = run->started_ns + LIVE_PERIOD_NS;
+	live_start(&run->live, run->console);
 	/* Fails for a child that somebody has killed already: its end says so. */
 	(void)child_release(&run->child);
 }
@@ -233,12 +205,7 @@ static void start(struct run *run)
 /* `progress` of post_exec. */
 static int show_progress(void *context, uint32_t thousandths, const char *what)
 {
-	static const char bar[] = "####################";
 	struct run *run = context;
-	uint64_t now = now_ns();
-	char *line CLEANUP_FREE = NULL;
-	uint32_t n_thousandths = thousandths > 1000 ? 1000 : thousandths;
-	int n_done = (int)(n_thousandths * (sizeof(bar) - 1) / 1000);
 
 	signals_take(&run->signals, NULL);
 	if (run->signals.n_interrupts >= 2)
@@ -247,15 +214,8 @@ static int show_progress(void *context, uint32_t thousandths, const char *what)
 		console_info(run->console, "finishing the profile; another interrupt cuts it short");
 		run->was_told = true;
 	}
-	if (now < run->next_line_ns || !console_is_live(run->console))
-		return 0;
-	run->next_line_ns = now + LIVE_PERIOD_NS;
-	if (asprintf(&line, "[%-20.*s] %3d %% %.40s", n_done, bar, (int)(n_thousandths / 10),
-	            what ? what : "") < 0) {
-		line = NULL;
-		return 0;
-	}
-	console_show_line(run->console, line);
+	if (live_is_due(&run->live))
+		live_show_progress(&run->live, thousandths, what);
 	return 0;
 }
 
@@ -288,9 +248,8 @@ static int finish(struct run *run)
 	struct summary *summary = &run->summary;
 	int error;
 
-	summary->wall_ns = now_ns() - run->started_ns;
+	summary->wall_ns = live_elapsed(&run->live);
 	summary->wait_status = run->child.wait_status;
-	console_show_line(run->console, NULL);
 	finish_plugin(run);
 	summary_warn(summary, run->console);
 	summary->exit_status = summary_exit_status(summary);

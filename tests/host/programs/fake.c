@@ -41,7 +41,7 @@ static const struct runner_option options[] = {
         {"fake-litter", NULL, "leave files in the profile folder in open"},
         {"fake-nothing", "ANY", "an option without any effect"},
         {"fake-figures", "N", "have N figures"},
-        {"fake-capabilities", NULL, "note the effective capabilities"},
+        {"fake-rights", NULL, "note capabilities and limits"},
 };
 
 struct fake {
@@ -131,20 +131,23 @@ static void litter(const struct runner_host *host)
 
 	if (mkdirat(host->profile_fd, "results", 0700) < 0)
 		abort();
-	fd = openat(host->profile_fd, "results/file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = openat(host->profile_fd, "results/file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		abort();
 	close(fd);
 }
 
-static void note_capabilities(const struct fake *fake)
+static void note_rights(const struct fake *fake)
 {
+	struct rlimit files;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		abort();
-	dprintf(fake->log, "effective %x\n", data[0].effective);
+	getrlimit(RLIMIT_NOFILE, &files);
+	dprintf(fake->log, "effective %x all descriptors %d\n", data[0].effective,
+	        files.rlim_cur == files.rlim_max);
 }
 
 static void log_text(const struct fake *fake)
@@ -180,8 +183,8 @@ static int fake_open(const struct runner_host *host, const struct runner_setting
 		leak();
 	if (value(fake, "fake-litter"))
 		litter(host);
-	if (value(fake, "fake-capabilities"))
-		note_capabilities(fake);
+	if (value(fake, "fake-rights"))
+		note_rights(fake);
 	log_text(fake);
 	error = enter(fake, "open");
 	if (error < 0) {
@@ -199,6 +202,8 @@ static int fake_child_setup(void *state)
 	const char *fail = for_hook(fake, "fake-fail", "child_setup");
 	int ends[2];
 
+	if (fail && !strcmp(fail, "die"))
+		_exit(3);
 	if (fail)
 		return *fail ? -atoi(fail) : -EIO;
 	if (!value(fake, "fake-setup"))

@@ -146,7 +146,7 @@ static int load_from(const char *directory, const char *instrument, struct conso
 		name = NULL;
 		return -ENOMEM;
 	}
-	if (asprintf(&path, "%s%s/%s", *directory == '/' ? "" : "./", directory, name) < 0) {
+	if (asprintf(&path, "%s/%s", directory, name) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}

@@ -71,9 +71,28 @@ void environment_deinit(struct environment *environment)
 	*environment = (struct environment){0};
 }
 
-int environment_set(struct environment *environment, const char *name, const char *value)
+/* Where the variable stands, or n_variables. */
+static size_t find(const struct environment *environment, const char *name)
 {
 	size_t n_name = strlen(name);
+	size_t i = 0;
+
+	while (i < environment->n_variables && (strncmp(environment->variables[i], name, n_name) ||
+	                                               environment->variables[i][n_name] != '='))
+		i++;
+	return i;
+}
+
+const char *environment_get(const struct environment *environment, const char *name)
+{
+	size_t i = find(environment, name);
+
+	return i < environment->n_variables ? environment->variables[i] + strlen(name) + 1 : NULL;
+}
+
+int environment_set(struct environment *environment, const char *name, const char *value)
+{
+	size_t i = find(environment, name);
 	char **own = reallocarray(environment->own, environment->n_own + 1, sizeof(*own));
 	char *variable;
 
@@ -83,11 +102,8 @@ int environment_set(struct environment *environment, const char *name, const cha
 	if (asprintf(&variable, "%s=%s", name, value) < 0)
 		return -ENOMEM;
 	own[environment->n_own++] = variable;
-	for (size_t i = 0; i < environment->n_variables; i++)
-		if (!strncmp(environment->variables[i], name, n_name) &&
-		        environment->variables[i][n_name] == '=') {
-			environment->variables[i] = variable;
-			return 0;
-		}
-	return add(environment, variable);
+	if (i == environment->n_variables)
+		return add(environment, variable);
+	environment->variables[i] = variable;
+	return 0;
 }

@@ -21,6 +21,9 @@ struct environment {
 int environment_init(struct environment *ret_environment, char **argv);
 void environment_deinit(struct environment *environment);
 
+/* The value of a variable, NULL when there is none. */
+const char *environment_get(const struct environment *environment, const char *name);
+
 /* Replaces or adds a variable. -ENOMEM. */
 int environment_set(struct environment *environment, const char *name, const char *value);
 

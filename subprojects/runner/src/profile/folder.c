@@ -118,9 +118,8 @@ static int put_random_name(char name[N_RANDOM])
 	return 0;
 }
 
-static int make_unnamed(struct folder *folder, struct console *console)
+static int make_unnamed(struct folder *folder, const char *parent, struct console *console)
 {
-	const char *parent = getenv("TMPDIR");
 	char name[N_RANDOM + 1] = {0};
 	int error;
 
@@ -162,10 +161,11 @@ static int hand_over(const struct folder *folder, struct console *console)
 	return 0;
 }
 
-int folder_init(struct folder *ret_folder, const char *path, uid_t uid, gid_t gid, struct console *console)
+int folder_init(struct folder *ret_folder, const char *path, const char *parent, uid_t uid, gid_t gid,
+        struct console *console)
 {
 	struct folder folder = {.fd = -1, .uid = uid, .gid = gid};
-	int error = path ? make_named(&folder, path, console) : make_unnamed(&folder, console);
+	int error = path ? make_named(&folder, path, console) : make_unnamed(&folder, parent, console);
 
 	if (error == 0)
 		error = hand_over(&folder, console);

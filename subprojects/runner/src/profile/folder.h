@@ -17,10 +17,11 @@ struct folder {
 
 #define FOLDER_NONE ((struct folder){.fd = -1})
 
-/* Makes the directory `path` or takes an empty one; NULL: makes a new one in TMPDIR. Afterwards it has mode
- * 0700 and belongs to uid and gid. Errors are said: -EEXIST: there is something else; -ENOTEMPTY; or the
- * system's. */
-int folder_init(struct folder *ret_folder, const char *path, uid_t uid, gid_t gid, struct console *console);
+/* Makes the directory `path` or takes an empty one; NULL: makes a new one in `parent` (NULL or empty: /tmp).
+ * Afterwards it has mode 0700 and belongs to uid and gid. Errors are said: -EEXIST: there is something else;
+ * -ENOTEMPTY; or the system's. */
+int folder_init(struct folder *ret_folder, const char *path, const char *parent, uid_t uid, gid_t gid,
+        struct console *console);
 void folder_deinit(struct folder *folder);
 
 /* Removes a directory that folder_init made, with all that was put into it, when there was no run. An

@@ -126,10 +126,12 @@ static bool add_versions(struct json_object *root, const struct summary *summary
 {
 	struct json_object *runner = json_object_new_object();
 	struct json_object *instrument = json_object_new_object();
+	bool are_added = add(root, "version", json_object_new_int(FORMAT_VERSION));
 
-	return add(root, "version", json_object_new_int(FORMAT_VERSION)) & add(root, "runner", runner) &
-	               add(root, "instrument", instrument) &&
-	       add(runner, "version", json_object_new_string(RUNNER_VERSION)) &&
+	/* Both belong to the root before anything can fail and leave one behind. */
+	are_added = add(root, "runner", runner) && are_added;
+	are_added = add(root, "instrument", instrument) && are_added;
+	return are_added && add(runner, "version", json_object_new_string(RUNNER_VERSION)) &&
 	       add(runner, "abi_major", json_object_new_int(RUNNER_ABI_MAJOR)) &&
 	       add(instrument, "name", new_string(summary->api->name)) &&
 	       add(instrument, "version", new_string(summary->api->version));

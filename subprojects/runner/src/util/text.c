@@ -82,13 +82,27 @@ void text_duration(uint64_t nanoseconds, char ret_text[TEXT_NUMBER_SIZE])
 		        (unsigned)(seconds / 60 % 60));
 }
 
+static bool starts_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 size_t text_columns(const char *text)
 {
 	size_t n_columns = 0;
 
 	for (; *text; text++)
-		n_columns += ((unsigned char)*text & 0xc0) != 0x80;
+		n_columns += starts_character(*text);
 	return n_columns;
+}
+
+void text_fit(char *text, size_t n_columns)
+{
+	for (; *text; text++)
+		if (starts_character(*text) && n_columns-- == 0) {
+			*text = '\0';
+			return;
+		}
 }
 
 void text_defuse(char *text)

@@ -21,6 +21,9 @@ void text_duration(uint64_t nanoseconds, char ret_text[TEXT_NUMBER_SIZE]);
 /* How many terminal columns `text` takes: one per character of UTF-8. */
 size_t text_columns(const char *text);
 
+/* Cuts `text` to that many columns, between characters. */
+void text_fit(char *text, size_t n_columns);
+
 /* Puts '?' for every control character of `text`, so that a foreign string cannot drive the terminal. */
 void text_defuse(char *text);
 
