@@ -12,11 +12,11 @@
 /* libdw keeps the lines of all units it has read: begin anew after so many of them. */
 #define ROWS_PER_BATCH (2u << 20)
 /* Deeper than compilers nest; what is deeper is left out. */
-#define DEPTH_MAX    200
-#define BYTES_FACTOR 4 /* rows or ranges a byte of the file, which may be compressed: more are repetitions   \
-	                */
-#define TEXT_MAX 65536 /* bytes of a name; a longer one is damage */
-#define N_CACHED 256   /* a power of two */
+#define DEPTH_MAX 200
+/* Rows or ranges per byte of the file, which may be compressed: more are repetitions. */
+#define BYTES_FACTOR 4
+#define TEXT_MAX     65536 /* bytes of a name; a longer one is damage */
+#define N_CACHED     256   /* a power of two */
 
 struct collector {
 	const struct module_elf *module;
