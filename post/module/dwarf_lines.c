@@ -56,31 +56,44 @@ static int number_of(struct collector *collector, const char *text, uint32_t *re
 	return 0;
 }
 
-static int collect_row(struct collector *collector, Dwarf_Line *line)
+/* Fills one row. False: it is of code that the linker left out, which has addresses from 0 on. */
+static bool read_row(
+        struct collector *collector, Dwarf_Line *line, struct inline_row *ret_row, int *ret_error)
 {
-	struct inline_row row = {0};
 	Dwarf_Addr address;
 	bool is_end;
-	int number, r;
+	int number;
 
+	*ret_row = (struct inline_row){0};
 	if (dwarf_lineaddr(line, &address) < 0 || dwarf_lineendsequence(line, &is_end) < 0)
-		return 0;
-	row.start = address;
-	/* Lines of code that the linker left out have addresses from 0 on. */
+		return false;
 	if (!module_elf_is_code(collector->module, is_end && address ? address - 1 : address, 1))
-		return 0;
-	if (!is_end) {
-		r = number_of(collector, dwarf_linesrc(line, NULL, NULL), &row.file);
-		if (r < 0)
-			return r;
-		if (dwarf_lineno(line, &number) == 0 && number > 0)
-			row.line = (uint32_t)number;
-	}
-	return inlines_add_row(collector->inlines, &row);
+		return false;
+	ret_row->start = address;
+	if (is_end)
+		return true;
+	*ret_error = number_of(collector, dwarf_linesrc(line, NULL, NULL), &ret_row->file);
+	if (dwarf_lineno(line, &number) == 0 && number > 0)
+		ret_row->line = (uint32_t)number;
+	return true;
+}
+
+/* Compilers may end a run of code with a row that covers nothing, at the address of its end. libdw gives it
+ * behind the end, where it looks like the start of more code; but it is no statement and says what the row
+ * before the end said. */
+static bool is_behind_end(Dwarf_Line *line, const struct inline_row *row, const struct inline_row *before,
+        const struct inline_row *end)
+{
+	bool is_statement = true;
+
+	return end->file == 0 && end->start == row->start && row->file == before->file &&
+	       row->line == before->line && dwarf_linebeginstatement(line, &is_statement) == 0 &&
+	       !is_statement;
 }
 
 static int collect_rows(struct collector *collector, Dwarf_Die *unit)
 {
+	struct inline_row before = {0}, last = {0};
 	Dwarf_Lines *lines;
 	size_t n;
 
@@ -90,10 +103,18 @@ static int collect_rows(struct collector *collector, Dwarf_Die *unit)
 		return -EBADMSG; /* many units that claim the same lines */
 	for (size_t i = 0; i < n; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
-		int r = line ? collect_row(collector, line) : 0;
+		struct inline_row row;
+		int r = 0;
 
+		if (!line || !read_row(collector, line, &row, &r) ||
+		        is_behind_end(line, &row, &before, &last))
+			continue;
+		if (r >= 0)
+			r = inlines_add_row(collector->inlines, &row);
 		if (r < 0)
 			return r;
+		before = last;
+		last = row;
 	}
 	collector->n_rows_in_batch += n;
 	return 0;
