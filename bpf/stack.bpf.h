@@ -82,6 +82,8 @@ __noinline int identity_code(u32 index, u32 image_index, u64 ip, u32 pid)
 	if (!image || image->unusable)
 		goto raw;
 	version = *(volatile u32 *)&image->version;
+	if (!image_is_current(image_index))
+		goto raw;
 	anonymous_generation = image->anonymous_generation;
 	identity.n_words = scratch->record.n_bytes / 8;
 	identity.low = image->low;

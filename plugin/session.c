@@ -131,6 +131,7 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 		return r;
 	}
 	session->converter.files = session->files;
+	session->converter.untraced = session->untraced;
 	*ret_session = session;
 	return 0;
 }

@@ -51,22 +51,21 @@ static int open_descriptor(uint32_t pid, int fd, char *path, size_t n_path)
 	path[n] = '\0';
 	path_strip_deleted(path);
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
-	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return opened < 0 ? -errno : opened;
 }
 
 /* The file of an mmap that waits to be carried out. */
 static void classify_mapped(struct hold *hold, const struct seccomp_notif *notification)
 {
-	char path[4096];
+	char path[4096] = "";
 	uint32_t pid = notification->pid;
 	int fd = open_descriptor(pid, notification->data.args[4], path, sizeof(path));
 
 	if (fd == -ENOTSUP || fd == -EBADF || fd == -ENOENT)
 		return; /* not a file, or the call will fail */
 	if (fd < 0) {
-		log_warning(hold->log, "cannot open descriptor %d of process %u, which is mapped for execution: %s",
-			(int)notification->data.args[4], pid, strerror(-fd));
+		files_add_unopened(hold->files, path[0] ? path : "[a file that is mapped for execution]", pid, 0, 0, fd);
 		return;
 	}
 	if (listener_is_valid(hold->listener, notification->id)) {
