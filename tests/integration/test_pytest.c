@@ -69,3 +69,28 @@ Test(pytest, three_benchmarks)
 
 	run_benchmarks("pytest", "integration-pytest", benchmarks);
 }
+
+/* Here the integration names the functions of Python, calls each benchmark once before it measures it, and
+ * the header of a string is smaller. */
+Test(pytest, python_functions)
+{
+	static const struct client_benchmark benchmarks[N_BENCHMARKS] = {
+	        [BENCHMARK_LIST] = {.uri = "bench_memory.py::test_list_building",
+	                .size = 7920,
+	                .n = 500,
+	                .function = "py::build_list:",
+	                .whole = true},
+	        [BENCHMARK_JSON] = {.uri = "bench_memory.py::test_json",
+	                .size = 1000 + 1 + 40,
+	                .n = 300,
+	                .function = "py::parse_text:",
+	                .whole = true},
+	        [BENCHMARK_NUMPY] = {.uri = "bench_memory.py::test_numpy",
+	                .size = 5003,
+	                .n = 200,
+	                .function = "py::build_arrays:",
+	                .whole = true},
+	};
+
+	run_benchmarks("pytest-perf", "integration-pytest-perf", benchmarks);
+}
