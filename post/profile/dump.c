@@ -51,19 +51,24 @@ static int report_scan(void *context, unsigned thousandths)
 	return report(context, thousandths * SHARE_SCAN / 1000, "reading the recording");
 }
 
+/* The folder belongs to the user: what is in it may have become a link meanwhile. */
+static int open_results(const struct dump_request *request)
+{
+	int fd = openat(request->profile_fd, "results", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int scan(struct dump *dump)
 {
 	struct scan_progress progress = {.report = report_scan, .context = dump};
-	CLEANUP_FREE char *name = NULL;
-	CLEANUP_CLOSE int fd = -1;
+	const char *name = dump->request->artifact_name;
+	CLEANUP_CLOSE int results = open_results(dump->request), fd = -1;
 
-	if (asprintf(&name, "results/%s", dump->request->artifact_name) < 0) {
-		name = NULL;
-		return -ENOMEM;
-	}
-	fd = openat(dump->request->profile_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (results >= 0)
+		fd = openat(results, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		log_error(dump->request->log, "opening %s: %s", name, strerror(errno));
+		log_error(dump->request->log, "opening results/%s: %s", name, strerror(errno));
 		return -errno;
 	}
 	return scan_artifact(&dump->scan, fd, &dump->modules, &progress);
