@@ -287,8 +287,8 @@ int benchmarks_parse(const void *data, size_t n, struct benchmarks *ret_benchmar
 
 int benchmarks_read(int profile_fd, struct benchmarks *ret_benchmarks)
 {
-	CLEANUP_CLOSE int fd =
-	        openat(profile_fd, "results/ExecutionTimestamps.msgpack", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int fd = openat(profile_fd, "results/ExecutionTimestamps.msgpack",
+	        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	CLEANUP_FREE char *data = NULL;
 	struct stat info;
 	ssize_t n;

@@ -2,6 +2,7 @@
 #include "profile/executions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <msgpack.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +72,17 @@ static int pack(const struct executions *executions, msgpack_packer *packer)
 
 int executions_write(const struct executions *executions, int profile_fd, uint32_t uid, uint32_t gid)
 {
-	CLEANUP_CLOSE int fd = file_create(profile_fd, EXECUTIONS_NAME, uid, gid);
+	static const char name[] = "ExecutionTimestamps.msgpack";
+	CLEANUP_CLOSE int results =
+	        openat(profile_fd, "results", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = -1;
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
 	int r;
 
+	if (results < 0)
+		return -errno;
+	fd = file_create(results, name, uid, gid);
 	if (fd < 0)
 		return fd;
 	msgpack_sbuffer_init(&buffer);
@@ -85,7 +92,7 @@ int executions_write(const struct executions *executions, int profile_fd, uint32
 		r = file_write_all(fd, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
 	if (r < 0)
-		unlinkat(profile_fd, EXECUTIONS_NAME, 0);
+		unlinkat(results, name, 0);
 	return r;
 }
 

@@ -12,7 +12,8 @@
 
 #include "util/cleanup.h"
 
-#define MS 1000000u /* ns */
+#define MS          1000000u /* ns */
+#define N_READS_MAX 64       /* at a time */
 
 /* A writer in the middle of a message that is too long pauses for less than this. */
 #define SKIP_QUIET_NS (50 * MS)
@@ -159,7 +160,8 @@ void pipes_serve(struct pipes *pipes, struct integration *integration)
 
 	if (pipes_fd(pipes) < 0)
 		return;
-	while (inbox_read(&pipes->inbox, pipes_fd(pipes)) > 0) {
+	/* A client that never stops must not keep the runner from everything else. */
+	for (int i = 0; i < N_READS_MAX && inbox_read(&pipes->inbox, pipes_fd(pipes)) > 0; i++) {
 		pipes->waiting_since = 0;
 		answer_all(pipes, integration);
 	}
