@@ -63,6 +63,17 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+/* kernel/events/uprobes.c, include/linux/uprobes.h: the returns that a task has ahead, innermost first. */
+struct return_instance {
+	unsigned long stack;          /* where the return address was */
+	unsigned long orig_ret_vaddr; /* what it was */
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	unsigned long start_brk;
 	unsigned long start_stack;
@@ -93,6 +104,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 	char comm[16];
 };

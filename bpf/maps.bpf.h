@@ -78,6 +78,14 @@ struct {
 	__type(value, u32);
 } known_stacks SEC(".maps");
 
+/* Key: bits of a hash; value: a hash known to be defined. Entries are overwritten. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_RECENT);
+	__type(key, u32);
+	__type(value, u64);
+} recent_stacks SEC(".maps");
+
 /* Key: pid of a process that called execve and whose first mappings the plugin has not added yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -5,7 +5,6 @@
 /* An allocator entry that has not returned. */
 struct pending {
 	u64 slot;           /* SP at entry: where the return address is (on arm64: was pushed from, if at all) */
-	u64 return_address; /* what stood there before the return probe's trampoline */
 	u64 entered;
 	u64 size;
 	u64 pointer; /* the old block of a realloc */

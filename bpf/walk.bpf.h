@@ -124,7 +124,9 @@ static __always_inline int walk_word(struct walk *walk, u64 address, u64 *ret_wo
 	if (offset >= STACK_BUDGET_MAX || (offset & 7))
 		return 0;
 	if (offset + 8 > record->n_bytes) {
-		copy_rest(walk->index, walk->stack_end);
+		copy_more(walk->index, walk->stack_end, record->n_bytes < 8192 ? 8192 : STACK_BUDGET_MAX);
+		if (offset + 8 > record->n_bytes)
+			copy_rest(walk->index, walk->stack_end);
 		if (offset + 8 > record->n_bytes)
 			return 0;
 	}
