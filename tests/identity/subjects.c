@@ -13,7 +13,7 @@
 
 #define N_WORDS 48
 
-static char *own_path(const char *name)
+char *subject_folder(const char *name)
 {
 	const char *build = getenv("MEMSTACKS_BUILD");
 	CLEANUP_FREE char *parent = test_text("%s/scratch", build ? build : ".");
@@ -30,7 +30,7 @@ static char *own_path(const char *name)
 
 char *subject_source(const char *name, const char *text)
 {
-	char *path = own_path(name);
+	char *path = subject_folder(name);
 	CLEANUP_FCLOSE FILE *file = fopen(path, "w");
 
 	cr_assert_not_null(file);
@@ -40,7 +40,7 @@ char *subject_source(const char *name, const char *text)
 
 char *subject_record(const struct subject *subject, const char *const *options)
 {
-	char *folder = own_path("profile");
+	char *folder = subject_folder("profile");
 	char *fixtures[N_WORDS];
 	const char *argv[N_WORDS] = {getenv("MEMSTACKS_RUNNER"), "--instrument", "memory",
 	        "--experimental-stacks", "--quiet", "--profile-folder", folder};

@@ -12,14 +12,17 @@ struct subject {
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* C++ source text for the compiler as a subject, in a file of its own; the caller frees the path. */
+/* A path of the test's own with nothing there, in a fresh folder: subject_remove removes both. */
+char *subject_folder(const char *name);
+
+/* C++ source text for the compiler as a subject, in a file of its own; subject_remove ends it. */
 char *subject_source(const char *name, const char *text);
 
 /* Records it with stacks and `options` (NULL-terminated, may be NULL). The command and the runner must end
  * with 0 and nothing may be lost. Returns the profile folder: subject_remove ends it. */
 char *subject_record(const struct subject *subject, const char *const *options);
 
-/* Removes a profile folder (these are large) and frees its path. */
+/* Removes what subject_folder or one of the others gave (profiles are large), and frees the path. */
 void subject_remove(char *folder);
 
 #endif
