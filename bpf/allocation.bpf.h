@@ -275,7 +275,7 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 
 	if (!thread)
 		return 0;
-	if (thread->free_inside) {
+	if (thread->free_inside == sp) {
 		thread->free_inside = 0;
 		return 0;
 	}

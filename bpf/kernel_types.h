@@ -8,10 +8,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-typedef struct {
-	int counter;
-} atomic_t;
-
 struct pid_namespace;
 
 struct upid {
@@ -80,10 +76,6 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
-struct signal_struct {
-	atomic_t live;
-};
-
 struct thread_struct {
 	unsigned long fsbase; /* x86-64 */
 };
@@ -100,7 +92,6 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct files_struct *files;
-	struct signal_struct *signal;
 	struct pid *thread_pid;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;

@@ -8,6 +8,7 @@
  *
  * Knobs, set before the object is loaded. */
 const volatile __u32 stack_identity = IDENTITY_PATH;
+const volatile __u32 scrub_stacks = 0; /* definitions keep addresses of code and stack only */
 const volatile __u32 define_always = 0; /* debugging: every capture sends its definition */
 const volatile __u32 with_stacks = 0;
 

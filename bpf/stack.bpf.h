@@ -2,6 +2,7 @@
 #ifndef BPF_STACK_BPF_H
 #define BPF_STACK_BPF_H
 
+#include "scrub.bpf.h"
 #include "walk.bpf.h"
 
 struct identity {
@@ -82,6 +83,8 @@ __noinline int identity_code(u32 index, u32 image_index, u64 ip, u32 pid)
 	if (!image || image->unusable)
 		goto raw;
 	version = *(volatile u32 *)&image->version;
+	if (!image_is_current(image_index))
+		goto raw;
 	anonymous_generation = image->anonymous_generation;
 	identity.n_words = scratch->record.n_bytes / 8;
 	identity.low = image->low;
@@ -177,14 +180,14 @@ __noinline int send_definition(u32 index)
 	return 0;
 }
 
-static __always_inline void define_stack(struct scratch *scratch, u32 index, const struct pt_regs *regs, u32 pid,
-	u32 tid, u64 end)
+static __always_inline void define_stack(struct scratch *scratch, u32 index, const struct pt_regs *regs,
+	const struct process *process, u32 tid, u64 end)
 {
 	struct record_head *head = &scratch->record.head;
 	u64 caller;
 
 	copy_rest(index, end);
-	fill_head(head, RECORD_STACK, pid, tid, bpf_ktime_get_ns());
+	fill_head(head, RECORD_STACK, process->pid, tid, bpf_ktime_get_ns());
 	if (scratch->record.n_bytes == stack_budget && end - scratch->record.sp != stack_budget)
 		head->flags = RECORD_FLAG_TRUNCATED;
 	regs_to_dwarf(regs, scratch->record.regs);
@@ -194,6 +197,8 @@ static __always_inline void define_stack(struct scratch *scratch, u32 index, con
 	caller = regs->regs[30];
 #endif
 	walk_frame_pointers(index, REGS_IP(regs), caller, REGS_FP(regs));
+	if (scrub_stacks)
+		scrub_definition(index, process->image, end);
 	send_definition(index);
 }
 
@@ -251,7 +256,7 @@ static __always_inline u64 capture_stack(const struct pt_regs *regs, struct proc
 	identify(index, regs, process, end);
 	hash = scratch->record.hash;
 	if (define_always || !is_known(hash))
-		define_stack(scratch, index, regs, process->pid, thread->tid, end);
+		define_stack(scratch, index, regs, process, thread->tid, end);
 out:
 	scratch_release(scratch);
 	return hash;

@@ -261,6 +261,8 @@ __noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 sta
 	if (!scratch || !image || image->unusable)
 		return -1;
 	version = *(volatile u32 *)&image->version;
+	if (!image_is_current(image_index))
+		return -1;
 	walk.generation = image->generation;
 	walk.stack_end = stack_end;
 	walk.slot = ~0ull;
