@@ -21,6 +21,8 @@ static void one_path_a_hash(const struct subject *subject)
 	cr_assert_geq(paths.n_definitions, paths.n_allocations, "a capture has no definition");
 	cr_expect_eq(paths.n_conflicts, 0, "%s: %lu stacks under the hash of another path", subject->name,
 	        (unsigned long)paths.n_conflicts);
+	cr_expect_leq(5 * paths.by_hash.n, 6 * paths.n_paths, "%s: %zu hashes of %zu call paths",
+	        subject->name, paths.by_hash.n, paths.n_paths);
 	paths_deinit(&paths);
 	subject_remove(folder);
 }
@@ -43,30 +45,38 @@ static void few_definitions_a_path(const struct subject *subject)
 	subject_remove(folder);
 }
 
-#define PROGRAM(name)                                                                                        \
+#define EVERY_STACK(name)                                                                                    \
 	Test(every_stack, name, .timeout = 240)                                                              \
 	{                                                                                                    \
 		program_visit(#name, true, one_path_a_hash);                                                 \
-	}                                                                                                    \
+	}
+#define DEFINITIONS(name)                                                                                    \
 	Test(definitions, name, .timeout = 240)                                                              \
 	{                                                                                                    \
 		program_visit(#name, false, few_definitions_a_path);                                         \
 	}
 
-PROGRAM(cxx_loop)
-PROGRAM(cxx_paths)
-PROGRAM(threads)
-PROGRAM(forks)
-PROGRAM(recursion)
-PROGRAM(longjmps)
-PROGRAM(fibers)
-PROGRAM(altstack)
-PROGRAM(late_library)
-PROGRAM(clones)
-PROGRAM(spawn)
-PROGRAM(children)
-PROGRAM(sqlite)
-PROGRAM(perl)
-PROGRAM(python)
-PROGRAM(git)
-PROGRAM(gcc)
+EVERY_STACK(cxx_loop)
+EVERY_STACK(cxx_paths)
+EVERY_STACK(threads)
+EVERY_STACK(forks)
+EVERY_STACK(recursion)
+EVERY_STACK(longjmps)
+EVERY_STACK(fibers)
+EVERY_STACK(altstack)
+EVERY_STACK(late_library)
+EVERY_STACK(clones)
+EVERY_STACK(spawn)
+EVERY_STACK(children)
+EVERY_STACK(sqlite)
+EVERY_STACK(perl)
+EVERY_STACK(python)
+EVERY_STACK(git)
+EVERY_STACK(gcc)
+
+DEFINITIONS(cxx_loop)
+DEFINITIONS(children)
+DEFINITIONS(sqlite)
+DEFINITIONS(perl)
+DEFINITIONS(python)
+DEFINITIONS(gcc)
