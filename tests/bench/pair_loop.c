@@ -52,12 +52,12 @@ FRAME static void same(unsigned long n)
 #define EIGHT(m, n) m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) m(n##5) m(n##6) m(n##7)
 #define AGAIN(m, n)                                                                                          \
 	EIGHT(m, n##0)                                                                                       \
-	EIGHT(m, n##1) EIGHT(m, n##2) EIGHT(m, n##3) EIGHT(m, n##4) EIGHT(m, n##5) EIGHT(m, n##6)            \
-	        EIGHT(m, n##7)
+	EIGHT(m, n##1)                                                                                       \
+	EIGHT(m, n##2) EIGHT(m, n##3) EIGHT(m, n##4) EIGHT(m, n##5) EIGHT(m, n##6) EIGHT(m, n##7)
 #define THIRD(m, n)                                                                                          \
 	AGAIN(m, n##0)                                                                                       \
-	AGAIN(m, n##1) AGAIN(m, n##2) AGAIN(m, n##3) AGAIN(m, n##4) AGAIN(m, n##5) AGAIN(m, n##6)            \
-	        AGAIN(m, n##7)
+	AGAIN(m, n##1)                                                                                       \
+	AGAIN(m, n##2) AGAIN(m, n##3) AGAIN(m, n##4) AGAIN(m, n##5) AGAIN(m, n##6) AGAIN(m, n##7)
 #define ALL(m) THIRD(m, 0) THIRD(m, 1) THIRD(m, 2) THIRD(m, 3) THIRD(m, 4) THIRD(m, 5) THIRD(m, 6) THIRD(m, 7)
 
 ALL(ONE)

@@ -16,7 +16,7 @@
 #define STACK_MORE (8u << 20)
 
 /* What was called before may have left addresses of its own frames, below the stack pointer. */
-#define STACK_LESS 4096u
+#define STACK_LESS (128u << 10)
 
 struct range {
 	uint32_t pid; /* 0: any */
