@@ -5,14 +5,6 @@
 #include "pressure.bpf.h"
 #include "stack.bpf.h"
 
-/* Where the kernel's return trampoline is in this process, or 0 while it has none. */
-static __always_inline u64 trampoline_address(void)
-{
-	struct xol_area *area = bpf_get_current_task_btf()->mm->uprobes_state.xol_area;
-
-	return area ? area->vaddr : 0;
-}
-
 static __always_inline void pending_remove(struct thread *thread, u32 index)
 {
 	u32 last = thread->n_pending - 1;
@@ -121,10 +113,6 @@ static __always_inline u64 asked_size(const struct pt_regs *regs, u64 cookie)
 static __always_inline void pending_fill(struct pending *pending, const struct pt_regs *regs, u64 cookie)
 {
 	pending->slot = REGS_SP(regs);
-	pending->return_address = 0;
-#if RETURN_SLOT_ON_STACK
-	bpf_probe_read_user(&pending->return_address, 8, (void *)REGS_SP(regs));
-#endif
 	pending->kind = COOKIE_KIND(cookie);
 	pending->size = asked_size(regs, cookie);
 	pending->pointer = 0;
@@ -141,8 +129,8 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	struct thread *thread = current_thread();
 	struct process *process;
 	struct pending *pending;
-	u64 sp = REGS_SP(regs), now;
-	struct bounds stack;
+	struct bounds stack = {};
+	u64 sp = REGS_SP(regs);
 
 	if (!thread)
 		return 1;
@@ -150,7 +138,8 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	if (!process)
 		return 1;
 	thread->free_pointer = 0;
-	stack = stack_bounds(thread, sp);
+	if (with_stacks || thread->n_pending)
+		stack = stack_bounds(thread, sp);
 	if (thread->n_pending && settle_pending(sp, stack.low, stack.high, REGS_IP(regs), REGS_FP(regs))) {
 		count_note(NOTE_MUTED);
 		return 1;
@@ -160,14 +149,14 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 		return 1;
 	}
 	relieve_pressure();
-	now = bpf_ktime_get_ns();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
 	pending_fill(pending, regs, cookie);
-	pending->entered = now;
+	/* Only a realloc needs to say when it began. */
+	pending->entered = pending->kind == RECORD_REALLOC ? bpf_ktime_get_ns() : 0;
 	pending->recorded = recording;
 	pending->stack_hash = 0;
 	if (with_stacks && pending->recorded)
-		pending->stack_hash = capture_stack(regs, process, thread, stack.high, now);
+		pending->stack_hash = capture_stack(regs, process, thread, stack.high);
 	thread->n_pending++;
 	return 0;
 }
@@ -261,13 +250,17 @@ static __always_inline int allocation_return(const struct pt_regs *regs)
 	process = process_of(thread);
 	if (!process)
 		return 0;
-	for (int i = MAX_PENDING - 1; i >= 0; i--) {
-		struct pending *pending = &thread->pending[i];
+	/* Nearly always the last one; an older one where a handler or a fiber came in between. */
+	for (u32 i = 1; i <= MAX_PENDING; i++) {
+		u32 index = thread->n_pending - i;
+		struct pending *pending = &thread->pending[BELOW(index, MAX_PENDING)];
 
-		if (i >= (int)thread->n_pending || pending->slot != slot)
+		if (i > thread->n_pending)
+			break;
+		if (pending->slot != slot)
 			continue;
 		emit_allocation(process, thread, pending, returned_address(regs, pending));
-		pending_remove(thread, i);
+		pending_remove(thread, index);
 		break;
 	}
 	return 0;
@@ -282,7 +275,7 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 
 	if (!thread)
 		return 0;
-	if (thread->free_inside) {
+	if (thread->free_inside == sp) {
 		thread->free_inside = 0;
 		return 0;
 	}

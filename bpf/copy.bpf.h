@@ -188,28 +188,60 @@ static __always_inline u64 *stack_word(struct scratch *scratch, u64 index)
 	return (u64 *)&scratch->bytes[BELOW(index, STACK_BUDGET_MAX / 8) * 8];
 }
 
-/* Puts return addresses that a trampoline replaced back into the copy, else every unwinder stops there. */
-__noinline int restore_return_addresses(u32 index)
+/* How many returns that are still ahead are looked at; the kernel keeps 64 at most. */
+#define MAX_RETURNS 64
+
+struct returns {
+	struct scratch *scratch;
+	struct return_instance *next;
+	u64 trampoline;
+};
+
+static long restore_return_address(u32 i, struct returns *returns)
 {
-	struct scratch *scratch = scratch_get(index);
-	struct thread *thread = current_thread();
+	struct record_stack *record = &returns->scratch->record;
+	struct return_instance *instance = returns->next;
+	u64 offset;
 
-	if (!scratch || !thread)
-		return 0;
-	for (u32 i = 0; i < MAX_PENDING; i++) {
-		struct pending *pending = &thread->pending[i];
-		u64 offset = pending->slot - scratch->record.sp;
+	if (!instance)
+		return 1;
+	offset = BPF_CORE_READ(instance, stack) - record->sp;
+	if (offset < record->n_bytes) {
+		u64 *word = stack_word(returns->scratch, offset / 8);
 
-		if (i >= thread->n_pending)
-			break;
-		if (offset < scratch->record.n_bytes)
-			*stack_word(scratch, offset / 8) = pending->return_address;
+		/* What a longjmp left behind in the kernel's list may lie in somebody else's frame by now. */
+		if (*word == returns->trampoline)
+			*word = BPF_CORE_READ(instance, orig_ret_vaddr);
 	}
+	returns->next = BPF_CORE_READ(instance, next);
 	return 0;
 }
 
-/* Copies again, and all up to the end or the budget: the bytes that are there already cost next to nothing. */
-__noinline int copy_rest(u32 index, u64 end)
+/* Where the kernel's return trampoline is in this process, or 0 while it has none. */
+static __always_inline u64 trampoline_address(void)
+{
+	struct xol_area *area = bpf_get_current_task_btf()->mm->uprobes_state.xol_area;
+
+	return area ? area->vaddr : 0;
+}
+
+/* Puts return addresses that a trampoline replaced back into the copy, else every unwinder stops there. The kernel
+ * remembers them, also those of calls that are of no interest here. */
+__noinline int restore_return_addresses(u32 index)
+{
+	struct returns returns = {.scratch = scratch_get(index), .trampoline = trampoline_address()};
+	struct thread *thread = current_thread();
+	struct uprobe_task *task = BPF_CORE_READ(bpf_get_current_task_btf(), utask);
+
+	if (!returns.scratch || !thread || !thread->n_pending || !task)
+		return 0;
+	returns.next = BPF_CORE_READ(task, return_instances);
+	bpf_loop(MAX_RETURNS, restore_return_address, &returns, 0);
+	return 0;
+}
+
+/* Copies again and more, up to `wanted` bytes: those that are there already cost next to nothing. */
+__noinline int copy_more(u32 index, u64 end, u32 wanted)
 {
 	struct scratch *scratch = scratch_get(index);
 	u64 sp;
@@ -219,8 +251,14 @@ __noinline int copy_rest(u32 index, u64 end)
 	sp = scratch->record.sp;
 	if (scratch->record.n_bytes >= copy_limit(sp, end))
 		return 0;
-	copy_stack(index, sp, end, STACK_BUDGET_MAX);
+	copy_stack(index, sp, end, wanted);
 	return restore_return_addresses(index);
+}
+
+/* Copies all up to the end or the budget. */
+static __always_inline int copy_rest(u32 index, u64 end)
+{
+	return copy_more(index, end, STACK_BUDGET_MAX);
 }
 
 /* One step of the identity: a word and where it stands, bijective in the word, then spread over all bits. */

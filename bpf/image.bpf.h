@@ -29,6 +29,16 @@ static __always_inline void image_ref(u32 index)
 		__sync_fetch_and_add(&image->references, 1);
 }
 
+/* Is it still the image of the current process? Asked after its version was read: then that is the version which
+ * must not change while the image is used. */
+static __always_inline int image_is_current(u32 index)
+{
+	struct thread *thread = current_thread();
+	struct process *process = thread ? process_of(thread) : NULL;
+
+	return process && *(volatile u32 *)&process->image == index;
+}
+
 struct take_context {
 	u32 start;
 	u32 taken;

@@ -8,10 +8,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-typedef struct {
-	int counter;
-} atomic_t;
-
 struct pid_namespace;
 
 struct upid {
@@ -63,14 +59,21 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+/* kernel/events/uprobes.c, include/linux/uprobes.h: the returns that a task has ahead, innermost first. */
+struct return_instance {
+	unsigned long stack;          /* where the return address was */
+	unsigned long orig_ret_vaddr; /* what it was */
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	unsigned long start_brk;
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
-};
-
-struct signal_struct {
-	atomic_t live;
 };
 
 struct thread_struct {
@@ -89,10 +92,10 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct files_struct *files;
-	struct signal_struct *signal;
 	struct pid *thread_pid;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 	char comm[16];
 };

@@ -8,6 +8,7 @@
  *
  * Knobs, set before the object is loaded. */
 const volatile __u32 stack_identity = IDENTITY_PATH;
+const volatile __u32 scrub_stacks = 0; /* definitions keep addresses of code and stack only */
 const volatile __u32 define_always = 0; /* debugging: every capture sends its definition */
 const volatile __u32 with_stacks = 0;
 
@@ -77,6 +78,14 @@ struct {
 	__type(key, u64);
 	__type(value, u32);
 } known_stacks SEC(".maps");
+
+/* Key: bits of a hash; value: a hash known to be defined. Entries are overwritten. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_RECENT);
+	__type(key, u32);
+	__type(value, u64);
+} recent_stacks SEC(".maps");
 
 /* Key: pid of a process that called execve and whose first mappings the plugin has not added yet. */
 struct {

@@ -57,8 +57,9 @@ int free_called_inside(struct pt_regs *regs)
 {
 	struct thread *thread = current_thread();
 
+	/* The cookie says how far the instruction moves SP: a call does, a jump does not. */
 	if (thread)
-		thread->free_inside = 1;
+		thread->free_inside = REGS_SP(regs) - bpf_get_attach_cookie(regs);
 	return 0;
 }
 

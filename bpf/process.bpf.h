@@ -68,13 +68,15 @@ static __always_inline void emit_process(u32 kind, struct process *process, stru
 /* State for a task that becomes tracked, or NULL and counted. */
 static __always_inline struct thread *thread_new(struct task_struct *task, u32 process)
 {
-	struct thread *thread =
-		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread *thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct process *slot = bpf_map_lookup_elem(&processes, &process);
 
 	if (!thread) {
 		count_lost(LOST_THREADS);
 		return NULL;
 	}
+	if (slot)
+		__sync_fetch_and_add(&slot->n_threads, 1);
 	thread->process = process;
 	thread->tid = runner_view(task);
 	thread->n_pending = 0;
@@ -101,6 +103,7 @@ static __always_inline int on_fork(struct task_struct *parent, struct task_struc
 	new_process = bpf_map_lookup_elem(&processes, &slot);
 	if (!process || !new_process)
 		return 0;
+	new_process->n_threads = 0;
 	new_thread = thread_new(child, slot);
 	if (!new_thread) {
 		new_process->used = 0;
@@ -131,8 +134,11 @@ static __always_inline struct thread *thread_at_exec(struct task_struct *task)
 		return NULL;
 	process->pid = root_pid;
 	process->image = IMAGE_NONE;
+	process->n_threads = 0;
 	thread = thread_new(task, slot);
-	if (!thread)
+	if (thread)
+		root_pid = 0; /* found; the number may come up again */
+	else
 		process->used = 0;
 	return thread;
 }
@@ -175,7 +181,8 @@ static __always_inline int on_exit(struct task_struct *task)
 	if (thread->n_pending)
 		__sync_fetch_and_add(&notes[NOTE_ABANDONED], thread->n_pending);
 	process = process_of(thread);
-	if (process && task->signal->live.counter == 0) {
+	/* Counted here: signal->live is 0 for every thread of a process that ends them all at once. */
+	if (process && __sync_fetch_and_add(&process->n_threads, -1) == 1) {
 		emit_process(RECORD_EXIT, process, thread, task, 0, 0, bpf_ktime_get_ns());
 		bpf_map_delete_elem(&executed, &process->pid);
 		image_unref(process->image);

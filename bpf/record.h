@@ -34,6 +34,7 @@ typedef uint64_t record_u64;
 #define MAX_SCRATCH        64u      /* captures under way at the same time */
 #define MAX_PENDING        8u       /* allocator entries of one thread that are open at the same time */
 #define MAX_KNOWN_STACKS   262144u  /* hashes remembered as defined; evicted ones are defined again */
+#define MAX_RECENT         16384u   /* of them, in the table that is asked first; power of two */
 #define MAX_MODULES        8192u    /* files with unwind rules; more have none */
 #define MAX_LOCATED        65536u   /* code addresses whose meaning is cached; power of two */
 #define RING_BYTES         (128u << 20)

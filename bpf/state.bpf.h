@@ -5,7 +5,6 @@
 /* An allocator entry that has not returned. */
 struct pending {
 	u64 slot;           /* SP at entry: where the return address is (on arm64: was pushed from, if at all) */
-	u64 return_address; /* what stood there before the return probe's trampoline */
 	u64 entered;
 	u64 size;
 	u64 pointer; /* the old block of a realloc */
@@ -21,7 +20,8 @@ struct thread {
 	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
 	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
 	u32 n_pending;
-	u32 free_inside; /* the next free entry is a call that the allocator makes for itself */
+	u32 reserved;
+	u64 free_inside; /* SP at the entry of a free that the allocator calls for itself, or 0 */
 	struct pending pending[MAX_PENDING];
 };
 
@@ -29,7 +29,7 @@ struct process {
 	u32 used;
 	u32 pid; /* as the runner sees it */
 	u32 image;
-	u32 reserved;
+	u32 n_threads; /* tracked ones */
 };
 
 /* What a range holds: anonymous code, or a file's, whose number among the modules is in the upper half (0: not

@@ -124,7 +124,9 @@ static __always_inline int walk_word(struct walk *walk, u64 address, u64 *ret_wo
 	if (offset >= STACK_BUDGET_MAX || (offset & 7))
 		return 0;
 	if (offset + 8 > record->n_bytes) {
-		copy_rest(walk->index, walk->stack_end);
+		copy_more(walk->index, walk->stack_end, record->n_bytes < 8192 ? 8192 : STACK_BUDGET_MAX);
+		if (offset + 8 > record->n_bytes)
+			copy_rest(walk->index, walk->stack_end);
 		if (offset + 8 > record->n_bytes)
 			return 0;
 	}
@@ -259,6 +261,8 @@ __noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 sta
 	if (!scratch || !image || image->unusable)
 		return -1;
 	version = *(volatile u32 *)&image->version;
+	if (!image_is_current(image_index))
+		return -1;
 	walk.generation = image->generation;
 	walk.stack_end = stack_end;
 	walk.slot = ~0ull;

@@ -1,4 +1,8 @@
 /* plugin.c: the exported symbol: the memory instrument's face towards the host. */
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
 #include "runner_plugin.h"
 
 #include "session.h"
@@ -22,9 +26,13 @@ static int open_session(const struct runner_host *host, const struct runner_sett
 	return 0;
 }
 
+/* With rights from its file the runner serves users who have none: they must not come to record what a set-uid
+ * program does, so that such programs have no effect below it. */
 static int child_setup(void *state)
 {
 	(void)state;
+	if (getauxval(AT_SECURE) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
 	return listener_install();
 }
 

@@ -86,6 +86,7 @@ static int load(struct session *session)
 		.with_stacks = session->settings.with_stacks,
 		.stack_budget = session->settings.stack_budget,
 		.identity = session->settings.identity,
+		.scrub_stacks = session->settings.scrub_stacks,
 		.define_always = session->settings.define_always,
 		.mechanism = session->settings.mechanism,
 	};
@@ -131,6 +132,7 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 		return r;
 	}
 	session->converter.files = session->files;
+	session->converter.untraced = session->untraced;
 	*ret_session = session;
 	return 0;
 }
@@ -159,7 +161,8 @@ int session_watch(struct session *session, uint32_t pid, int listener)
 		close(listener);
 		return r;
 	}
-	r = hold_start(listener, &session->guardian, session->programs, session->files, &session->log, &session->hold);
+	r = hold_start(listener, &session->guardian, session->programs, session->files, session->untraced,
+		&session->log, &session->hold);
 	if (!r)
 		r = drain_start(&settings, session->ring, &session->converter, session->writer, &session->drain);
 	if (r) {

@@ -17,6 +17,9 @@ const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 		"what makes two stacks the same: their call path, found by unwinding in the kernel (path, the default), "
 		"the code addresses on them (code), or all their bytes (raw, for comparison: nearly every allocation then "
 		"has a stack of its own)"},
+	{"scrub-stacks", NULL,
+		"keep only addresses of code and of the stack itself in the recorded stacks, so that no data of the program "
+		"leaves the machine; the call paths stay the same"},
 	{"probes", "auto|session|multi|perf",
 		"how probes are attached; auto (the default) takes the best that the kernel has"},
 	{"poll-interval", "MS",
@@ -120,6 +123,8 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			r = parse_interval(given[i].value, log, &settings.poll_ns);
 		else if (!strcmp(given[i].name, "probes"))
 			r = parse_mechanism(given[i].value, log, &settings.mechanism);
+		else if (!strcmp(given[i].name, "scrub-stacks"))
+			settings.scrub_stacks = true;
 		else if (!strcmp(given[i].name, "define-every-stack"))
 			settings.define_always = true;
 	}

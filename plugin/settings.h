@@ -9,7 +9,7 @@
 #include "runner_plugin.h"
 #include "util/log.h"
 
-#define SETTINGS_N_OPTIONS 6
+#define SETTINGS_N_OPTIONS 7
 
 extern const struct runner_option settings_options[SETTINGS_N_OPTIONS];
 
@@ -17,6 +17,7 @@ struct settings {
 	bool with_stacks;
 	uint32_t stack_budget; /* bytes, a multiple of 8 */
 	enum stack_identity identity;
+	bool scrub_stacks;  /* definitions keep addresses of code and stack only */
 	bool define_always; /* debugging: every capture sends its definition */
 	uint32_t poll_ns;   /* between looks at the ring */
 	int mechanism;      /* enum attach_mechanism, or negative: the best one */

@@ -1,9 +1,10 @@
 /* batch.c: one lock, taken a few times per batch, not per record. */
 #include "drain/batch.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
-void batches_init(struct batches *batches, unsigned n_allowed)
+int batches_init(struct batches *batches, unsigned n_allowed)
 {
 	pthread_mutex_init(&batches->lock, NULL);
 	pthread_cond_init(&batches->filled, NULL);
@@ -11,6 +12,17 @@ void batches_init(struct batches *batches, unsigned n_allowed)
 	pthread_cond_init(&batches->written, NULL);
 	batches->last = &batches->first;
 	batches->n_allowed = n_allowed;
+	/* There must be some, whatever becomes of the memory. */
+	for (int i = 0; i < 2; i++) {
+		struct batch *batch = malloc(sizeof(*batch));
+
+		if (!batch)
+			return -ENOMEM;
+		batch->next = batches->empty;
+		batches->empty = batch;
+		batches->n_batches++;
+	}
+	return 0;
 }
 
 struct batch *batches_take_empty(struct batches *batches)

@@ -30,7 +30,8 @@ struct batches {
 	bool closed;                   /* no more will be filled */
 };
 
-void batches_init(struct batches *batches, unsigned n_allowed);
+/* 0 or -ENOMEM; ended by batches_deinit in either case. */
+int batches_init(struct batches *batches, unsigned n_allowed);
 
 /* An empty batch; waits while all are under way. */
 struct batch *batches_take_empty(struct batches *batches);

@@ -82,9 +82,11 @@ static bool convert_mapping(struct converter *converter, const void *record, uin
 
 	if (!mapping)
 		return false;
-	if (files_path(converter->files, mapping->dev, mapping->ino, path, n_path))
+	if (files_path(converter->files, mapping->dev, mapping->ino, path, n_path)) {
 		snprintf(path, n_path, "[inode %llu of device %llu:%llu]", (unsigned long long)mapping->ino,
 			(unsigned long long)mapping->dev >> 20, (unsigned long long)mapping->dev & 0xfffff);
+		untraced_add(converter->untraced, path, event->pid, "it was mapped for execution without being seen before");
+	}
 	event->addr = mapping->addr;
 	event->mapping = (struct event_mapping){
 		.path = path,

@@ -24,6 +24,7 @@ struct convert_counts {
 /* Shared by all workers. */
 struct converter {
 	struct files *files;
+	struct untraced *untraced;
 	pthread_mutex_t lock; /* over names */
 	struct names names;
 	struct heap_replay *live; /* not NULL: somebody watches while the command runs; then there is one worker */

@@ -120,8 +120,9 @@ static void *take(void *argument)
 			batch = batches_take_empty(&drain->batches);
 			started = now_ns();
 		}
-		if (!stopping)
-			nanosleep(&pause, NULL);
+		if (stopping)
+			pause = (struct timespec){.tv_nsec = 1000000}; /* a record is not complete yet */
+		nanosleep(&pause, NULL);
 	}
 	if (batch->n_bytes) {
 		batches_fill(&drain->batches, batch);
@@ -207,7 +208,7 @@ int drain_start(const struct drain_settings *settings, struct ring *ring, struct
 	/* While the command runs, one processor is its own and one the ring's; afterwards all may work. */
 	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 3 ? n_cpus - 2 : 1;
 	drain->n_workers = settings->n_workers ? settings->n_workers : n_cpus;
-	batches_init(&drain->batches, n_allowed);
+	r = batches_init(&drain->batches, n_allowed);
 	drain->workers = calloc(drain->n_workers, sizeof(*drain->workers));
 	for (unsigned i = 0; drain->workers && i < drain->n_workers && !r; i++) {
 		drain->workers[i].drain = drain;

@@ -85,6 +85,7 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	object->rodata->with_stacks = settings->with_stacks;
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
+	object->rodata->scrub_stacks = settings->scrub_stacks;
 	object->rodata->define_always = settings->define_always;
 	choose_programs(object, programs->mechanism);
 	r = memory_bpf__load(object);

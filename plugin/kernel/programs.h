@@ -15,6 +15,7 @@ struct programs_settings {
 	bool with_stacks;
 	uint32_t stack_budget; /* bytes */
 	enum stack_identity identity;
+	bool scrub_stacks; /* definitions keep addresses of code and stack only */
 	bool define_always; /* debugging: every capture sends its definition */
 	int mechanism;      /* enum attach_mechanism, or negative: the best one */
 };

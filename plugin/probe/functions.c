@@ -47,6 +47,10 @@ static bool find_segment(struct reader *reader, uint64_t svma, GElf_Phdr *ret_se
 	return false;
 }
 
+/* An allocator has a few dozen functions; a file with more names one of them again and again. */
+#define MAX_FUNCTIONS 256
+#define MAX_TABLE     (1u << 30) /* bytes of a symbol table */
+
 static int add_function(struct reader *reader, const struct allocator_function *function, const GElf_Sym *symbol)
 {
 	struct found_functions *found = &reader->found;
@@ -59,6 +63,8 @@ static int add_function(struct reader *reader, const struct allocator_function *
 
 	if (!code)
 		return -ENOMEM;
+	if (found->n_functions == MAX_FUNCTIONS)
+		return -EFBIG;
 	if (!find_segment(reader, symbol->st_value, &segment))
 		return 0;
 	offset = symbol->st_value - segment.p_vaddr + segment.p_offset;
@@ -104,10 +110,11 @@ static int read_table(struct reader *reader, Elf_Scn *section, const GElf_Shdr *
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t n;
 
-	if (!data || !header->sh_entsize)
+	if (!data || header->sh_entsize != sizeof(Elf64_Sym))
 		return 0;
 	n = data->d_size / header->sh_entsize;
-	reader->found.has_symbols = true;
+	if (n > 1) /* the first is empty */
+		reader->found.has_symbols = true;
 	for (size_t i = 0; i < n; i++) {
 		const struct allocator_function *function;
 		const char *name;
@@ -141,7 +148,7 @@ static int read_tables(struct reader *reader)
 
 		if (!gelf_getshdr(section, &header))
 			continue;
-		if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)
+		if ((header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) || header.sh_size > MAX_TABLE)
 			continue;
 		r = read_table(reader, section, &header);
 		if (r)

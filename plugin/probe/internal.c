@@ -21,14 +21,17 @@
 /* More than an allocator has: then the rule does not fit this library, and nothing is assumed about it. */
 #define MAX_CALLS 16
 
+/* A C library's code is a few megabytes; what is larger was not made to be searched. */
+#define MAX_CODE (64u << 20)
+
 struct search {
 	const struct found_functions *found;
 	const struct rules *rules;
 	const uint8_t *code;
 	size_t n_code;
 	uint64_t file_offset; /* of code[0] */
-	uint64_t *offsets;
-	size_t n_offsets;
+	struct internal_call *calls;
+	size_t n_calls;
 };
 
 /* Is there an instruction boundary at `at`? Unwind rows begin at boundaries: decode from the last one before. */
@@ -74,18 +77,23 @@ static int scan(struct search *search, uint64_t svma)
 {
 	for (size_t at = 0; at + LENGTH <= search->n_code; at++) {
 		int32_t displacement;
-		uint64_t *grown;
+		struct internal_call *grown;
 
 		if (search->code[at] != OPCODE_CALL && search->code[at] != OPCODE_JUMP)
 			continue;
 		memcpy(&displacement, search->code + at + 1, sizeof(displacement));
 		if (!is_free_at(search, svma + at + LENGTH + displacement) || !begins_instruction(search, at))
 			continue;
-		grown = reallocarray(search->offsets, search->n_offsets + 1, sizeof(*grown));
+		grown = reallocarray(search->calls, search->n_calls + 1, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		search->offsets = grown;
-		search->offsets[search->n_offsets++] = search->file_offset + at;
+		search->calls = grown;
+		search->calls[search->n_calls++] = (struct internal_call){
+			.file_offset = search->file_offset + at,
+			.pushed = search->code[at] == OPCODE_CALL ? 8 : 0,
+		};
+		if (search->n_calls > MAX_CALLS)
+			return 0;
 	}
 	return 0;
 }
@@ -109,34 +117,34 @@ static int scan_segment(struct search *search, int fd, const struct found_segmen
 	return r;
 }
 
-int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules, uint64_t **ret_offsets,
+int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules, struct internal_call **ret_calls,
 	size_t *ret_n)
 {
 	struct search search = {.found = found, .rules = rules};
 	int r = 0;
 
-	if (found->is_shared_library && found->code.n_bytes)
+	if (found->is_shared_library && found->code.n_bytes && found->code.n_bytes <= MAX_CODE)
 		r = scan_segment(&search, fd, &found->code);
 	if (r) {
-		free(search.offsets);
+		free(search.calls);
 		return r;
 	}
-	if (search.n_offsets > MAX_CALLS)
-		search.n_offsets = 0;
-	*ret_offsets = search.offsets;
-	*ret_n = search.n_offsets;
+	if (search.n_calls > MAX_CALLS)
+		search.n_calls = 0;
+	*ret_calls = search.calls;
+	*ret_n = search.n_calls;
 	return 0;
 }
 
 #else
 
-int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules, uint64_t **ret_offsets,
+int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules, struct internal_call **ret_calls,
 	size_t *ret_n)
 {
 	(void)fd;
 	(void)found;
 	(void)rules;
-	*ret_offsets = NULL;
+	*ret_calls = NULL;
 	*ret_n = 0;
 	return 0;
 }

@@ -12,10 +12,15 @@
 #include "probe/functions.h"
 #include "unwind/rules.h"
 
+struct internal_call {
+	uint64_t file_offset;
+	uint64_t pushed; /* bytes by which the instruction lowers SP: 8 for a call, 0 for a jump */
+};
+
 /* Finds the direct calls and jumps to a probed free function in the shared library open at `fd`. `rules` tell where
- * instructions begin. *ret_offsets are file offsets; the caller frees them. 0 or a negative errno. On other machines
+ * instructions begin. *ret_calls are the caller's to free. 0 or a negative errno. On other machines
  * than x86-64, and in files that are no shared library, there are none. */
-int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules, uint64_t **ret_offsets,
-	size_t *ret_n);
+int internal_calls_find(int fd, const struct found_functions *found, const struct rules *rules,
+	struct internal_call **ret_calls, size_t *ret_n);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,21 +69,25 @@ static struct file *find_inode(struct files *files, const struct stat *st)
 	return NULL;
 }
 
+/* Only the thread that classifies adds; the lock is for those who read meanwhile. */
 static int append(struct files *files, const struct file *file)
 {
-	struct file *grown = reallocarray(files->files, files->n_files + 1, sizeof(*grown));
+	struct file *grown;
 
-	if (!grown)
-		return -ENOMEM;
-	files->files = grown;
-	files->files[files->n_files++] = *file;
-	return 0;
+	pthread_mutex_lock(&files->lock);
+	grown = reallocarray(files->files, files->n_files + 1, sizeof(*grown));
+	if (grown) {
+		files->files = grown;
+		files->files[files->n_files++] = *file;
+	}
+	pthread_mutex_unlock(&files->lock);
+	return grown ? 0 : -ENOMEM;
 }
 
 static int attach_functions(struct files *files, struct file *file, const struct found_functions *found,
 	const struct rules *rules)
 {
-	CLEANUP_FREE uint64_t *calls = NULL;
+	CLEANUP_FREE struct internal_call *calls = NULL;
 	CLEANUP_FREE struct probe *probes = NULL;
 	size_t n_calls = 0, n = 0;
 	int r = internal_calls_find(file->fd, found, rules, &calls, &n_calls);
@@ -104,7 +109,7 @@ static int attach_functions(struct files *files, struct file *file, const struct
 		};
 	}
 	for (size_t i = 0; i < n_calls; i++)
-		probes[n++] = (struct probe){.file_offset = calls[i], .kind = PROBE_INTERNAL};
+		probes[n++] = (struct probe){calls[i].file_offset, calls[i].pushed, PROBE_INTERNAL};
 	return programs_attach(files->programs, file->fd, probes, n, &file->probes);
 }
 
@@ -150,9 +155,9 @@ static int classify(struct files *files, struct file *file, uint32_t pid, bool i
 	int r = found_functions_read(file->fd, &found);
 
 	if (r) {
-		log_warning(files->log, "cannot read the symbols of %s: %s", file->path, strerror(-r));
+		log_debug(files->log, "cannot read the symbols of %s: %s", file->path, strerror(-r));
 		untraced_add(files->untraced, file->path, pid, "its symbols cannot be read");
-		return r;
+		return 0;
 	}
 	blind = blind_spot(&found, is_program);
 	if (blind)
@@ -167,7 +172,7 @@ static int classify(struct files *files, struct file *file, uint32_t pid, bool i
 	}
 	found_functions_deinit(&found);
 	rules_deinit(&rules);
-	return r;
+	return 0;
 }
 
 static int add_new(struct files *files, int *fd, const struct stat *st, const char *path, uint32_t pid,
@@ -177,7 +182,7 @@ static int add_new(struct files *files, int *fd, const struct stat *st, const ch
 	int r = programs_identify_file(files->programs, file.fd, &file.dev, &file.ino);
 
 	if (r) {
-		log_warning(files->log, "cannot identify %s to the kernel: %s", path, strerror(-r));
+		untraced_add(files->untraced, path, pid, "the kernel does not say what file it is");
 		return r;
 	}
 	file.path = strdup(path);
@@ -198,15 +203,14 @@ int files_add(struct files *files, int fd, const char *path, uint32_t pid, bool 
 	CLEANUP_CLOSE int owned = fd;
 	struct file *known;
 	struct stat st;
-	int r;
+	int r = 0;
 
-	if (fstat(owned, &st))
-		return -errno;
-	pthread_mutex_lock(&files->lock);
-	known = find_inode(files, &st);
-	if (known && same_content(&known->st, &st)) {
-		r = 0;
+	if (fstat(owned, &st)) {
+		r = -errno;
 	} else {
+		known = find_inode(files, &st);
+		if (known && same_content(&known->st, &st))
+			return 0;
 		if (known) {
 			/* The offsets of the old content mean nothing in the new one. */
 			probes_detach(&known->probes);
@@ -214,26 +218,27 @@ int files_add(struct files *files, int fd, const char *path, uint32_t pid, bool 
 		}
 		r = add_new(files, &owned, &st, path, pid, is_program);
 	}
-	pthread_mutex_unlock(&files->lock);
+	if (r)
+		untraced_add(files->untraced, path, pid, "it could not be looked at in full");
 	return r;
 }
 
-void files_add_unopened(struct files *files, const char *path, uint64_t dev, uint64_t ino, int error)
+void files_add_unopened(struct files *files, const char *path, uint32_t pid, uint64_t dev, uint64_t ino, int error)
 {
 	struct file file = {.dev = dev, .ino = ino, .fd = -1};
+	char reason[128];
 
-	pthread_mutex_lock(&files->lock);
+	snprintf(reason, sizeof(reason), "it cannot be opened: %s", strerror(-error));
+	untraced_add(files->untraced, path, pid, reason);
 	for (size_t i = 0; i < files->n_files; i++)
 		if (files->files[i].dev == dev && files->files[i].ino == ino)
-			goto out;
+			return;
 	file.path = strdup(path);
 	file.reason = strdup(strerror(-error));
 	if (!file.path || !file.reason || append(files, &file)) {
 		free(file.path);
 		free(file.reason);
 	}
-out:
-	pthread_mutex_unlock(&files->lock);
 }
 
 int files_path(struct files *files, uint64_t dev, uint64_t ino, char *buffer, size_t size)

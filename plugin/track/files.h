@@ -23,14 +23,14 @@ struct file_view {
 int files_new(struct programs *programs, struct untraced *untraced, const struct log_sink *log,
 	struct files **ret_files);
 
-/* Takes over `fd`, open for reading: a file that process `pid` is about to map, or has just been executed from.
+/* One thread at a time. Takes over `fd`, open for reading: a file that process `pid` is about to map, or has just been executed from.
  * On return its probes are in place. The file is recognized by device, inode, size and times of change: a file
  * rewritten in place is classified again, after its old probes came off. `is_program`: it is the executable
- * itself. Returns 0 or a negative errno (then the failure was reported and noted already). */
+ * itself. Returns 0 or a negative errno (then the file was noted as not traced). */
 int files_add(struct files *files, int fd, const char *path, uint32_t pid, bool is_program);
 
-/* Notes a file that could not be opened. */
-void files_add_unopened(struct files *files, const char *path, uint64_t dev, uint64_t ino, int error);
+/* Notes a file that process `pid` runs and that could not be opened. */
+void files_add_unopened(struct files *files, const char *path, uint32_t pid, uint64_t dev, uint64_t ino, int error);
 
 /* Copies the path of a file that Mapping records name, or returns -ENOENT. Any thread. */
 int files_path(struct files *files, uint64_t dev, uint64_t ino, char *buffer, size_t size);

@@ -5,25 +5,33 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "track/image.h"
 #include "track/listener.h"
 #include "util/cleanup.h"
 
+/* How long a process is held at most. A file may lie on a file system whose server is itself held, or has died. */
+#define MAX_HOLD_SECONDS 10
+
 struct hold {
-	pthread_t thread;
+	pthread_t thread, watchdog;
+	time_t busy_since; /* atomic; 0: nothing is being classified */
+	bool stopping;     /* atomic */
 	int listener;
 	int wake; /* eventfd: end the thread */
 	struct guardian *guardian;
 	struct programs *programs;
 	struct files *files;
+	struct untraced *untraced;
 	const struct log_sink *log;
 };
 
@@ -51,22 +59,21 @@ static int open_descriptor(uint32_t pid, int fd, char *path, size_t n_path)
 	path[n] = '\0';
 	path_strip_deleted(path);
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
-	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return opened < 0 ? -errno : opened;
 }
 
 /* The file of an mmap that waits to be carried out. */
 static void classify_mapped(struct hold *hold, const struct seccomp_notif *notification)
 {
-	char path[4096];
+	char path[4096] = "";
 	uint32_t pid = notification->pid;
 	int fd = open_descriptor(pid, notification->data.args[4], path, sizeof(path));
 
 	if (fd == -ENOTSUP || fd == -EBADF || fd == -ENOENT)
 		return; /* not a file, or the call will fail */
 	if (fd < 0) {
-		log_warning(hold->log, "cannot open descriptor %d of process %u, which is mapped for execution: %s",
-			(int)notification->data.args[4], pid, strerror(-fd));
+		files_add_unopened(hold->files, path[0] ? path : "[a file that is mapped for execution]", pid, 0, 0, fd);
 		return;
 	}
 	if (listener_is_valid(hold->listener, notification->id)) {
@@ -89,6 +96,48 @@ static void handle(struct hold *hold, const struct seccomp_notif *notification)
 		classify_mapped(hold, notification);
 }
 
+static time_t now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Lets the calls go on that the other thread does not come to. */
+static void answer_for_it(struct hold *hold)
+{
+	struct seccomp_notif notification;
+	struct pollfd ready = {.fd = hold->listener, .events = POLLIN};
+
+	untraced_add(hold->untraced, "[held too long]", hold->guardian->taken->pid,
+		"its code could not be looked at in time; what it maps may not be seen");
+	listener_continue(hold->listener, hold->guardian->taken->id);
+	while (__atomic_load_n(&hold->busy_since, __ATOMIC_ACQUIRE) && !__atomic_load_n(&hold->stopping, __ATOMIC_ACQUIRE)) {
+		if (poll(&ready, 1, 100) <= 0 || !(ready.revents & POLLIN))
+			continue;
+		if (listener_receive(hold->listener, &notification))
+			continue;
+		untraced_add(hold->untraced, "[not looked at]", notification.pid, "it mapped code while nobody could look");
+		listener_continue(hold->listener, notification.id);
+	}
+}
+
+static void *watch(void *argument)
+{
+	struct hold *hold = argument;
+
+	while (!__atomic_load_n(&hold->stopping, __ATOMIC_ACQUIRE)) {
+		struct timespec pause = {.tv_nsec = 100000000};
+		time_t since = __atomic_load_n(&hold->busy_since, __ATOMIC_ACQUIRE);
+
+		if (since && now_seconds() - since > MAX_HOLD_SECONDS)
+			answer_for_it(hold);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
 static void *run(void *argument)
 {
 	struct hold *hold = argument;
@@ -105,9 +154,15 @@ static void *run(void *argument)
 		if (ready[1].revents)
 			break;
 		if (ready[0].revents & POLLIN) {
-			if (listener_receive(hold->listener, taken))
+			if (listener_receive(hold->listener, taken)) {
+				struct timespec pause = {.tv_nsec = 1000000};
+
+				nanosleep(&pause, NULL); /* whatever it is, it must not become a busy loop */
 				continue;
+			}
+			__atomic_store_n(&hold->busy_since, now_seconds(), __ATOMIC_RELEASE);
 			handle(hold, taken);
+			__atomic_store_n(&hold->busy_since, 0, __ATOMIC_RELEASE);
 			listener_continue(hold->listener, taken->id);
 			taken->id = 0;
 		} else if (ready[0].revents) {
@@ -117,8 +172,22 @@ static void *run(void *argument)
 	return NULL;
 }
 
+static void wake_thread(struct hold *hold)
+{
+	uint64_t one = 1;
+	ssize_t n = write(hold->wake, &one, sizeof(one));
+
+	(void)n; /* an eventfd takes it */
+}
+
+static void end_thread(struct hold *hold)
+{
+	wake_thread(hold);
+	pthread_join(hold->thread, NULL);
+}
+
 int hold_start(int listener, struct guardian *guardian, struct programs *programs, struct files *files,
-	const struct log_sink *log, struct hold **ret_hold)
+	struct untraced *untraced, const struct log_sink *log, struct hold **ret_hold)
 {
 	struct hold *hold = calloc(1, sizeof(*hold));
 	int r;
@@ -133,9 +202,15 @@ int hold_start(int listener, struct guardian *guardian, struct programs *program
 		.guardian = guardian,
 		.programs = programs,
 		.files = files,
+		.untraced = untraced,
 		.log = log,
 	};
 	r = hold->wake < 0 ? -errno : -pthread_create(&hold->thread, NULL, run, hold);
+	if (!r) {
+		r = -pthread_create(&hold->watchdog, NULL, watch, hold);
+		if (r)
+			end_thread(hold);
+	}
 	if (r) {
 		if (hold->wake >= 0)
 			close(hold->wake);
@@ -149,12 +224,21 @@ int hold_start(int listener, struct guardian *guardian, struct programs *program
 
 struct hold *hold_stop(struct hold *hold)
 {
-	uint64_t one = 1;
+	struct timespec until;
 
 	if (!hold)
 		return NULL;
-	if (write(hold->wake, &one, sizeof(one)) == sizeof(one))
-		pthread_join(hold->thread, NULL);
+	__atomic_store_n(&hold->stopping, true, __ATOMIC_RELEASE);
+	pthread_join(hold->watchdog, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += MAX_HOLD_SECONDS;
+	wake_thread(hold);
+	/* Stuck in a file that never opens: it keeps what it uses, and the process ends soon. */
+	if (pthread_timedjoin_np(hold->thread, NULL, &until)) {
+		log_error(hold->log, "a file of the benchmark could not be opened or read in %d s; left alone",
+			MAX_HOLD_SECONDS);
+		return NULL;
+	}
 	close(hold->wake);
 	close(hold->listener);
 	free(hold);

@@ -8,9 +8,10 @@
 
 struct hold;
 
-/* Takes over `listener` and starts the thread. The rest must outlive the result. Negative errno. */
+/* Takes over `listener` and starts the thread, and one that sees to it that nobody is held for more than ten
+ * seconds. The rest must outlive the result. Negative errno. */
 int hold_start(int listener, struct guardian *guardian, struct programs *programs, struct files *files,
-	const struct log_sink *log, struct hold **ret_hold);
+	struct untraced *untraced, const struct log_sink *log, struct hold **ret_hold);
 
 /* Ends the thread; what is held from then on is let go by the guardian. NULL-safe; returns NULL. */
 struct hold *hold_stop(struct hold *hold);

@@ -44,11 +44,20 @@ void path_strip_deleted(char *path)
 /* The file behind a mapping, whatever its name leads to by now. */
 static int open_mapped(uint32_t pid, const struct line *line)
 {
-	char name[128];
+	CLEANUP_CLOSE int handle = -1;
+	char name[128], own[64];
+	struct stat st;
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, line->start, line->end);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Looked at first: opening something else than a file can have effects, or wait. */
+	handle = open(name, O_PATH | O_CLOEXEC);
+	if (handle < 0 || fstat(handle, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOTSUP;
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
+	fd = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -86,9 +95,7 @@ static void add_mapping(struct target *target, const struct line *line)
 		/* The numbers of the mapping itself serve as the file's name then. */
 		request.dev = (uint64_t)line->major << 20 | line->minor;
 		request.ino = line->ino;
-		log_warning(target->log, "cannot open %s, which process %u runs: %s", line->path, target->pid,
-			strerror(-fd));
-		files_add_unopened(target->files, line->path, request.dev, request.ino, fd);
+		files_add_unopened(target->files, line->path, target->pid, request.dev, request.ino, fd);
 	} else {
 		r = programs_identify_file(target->programs, fd, &request.dev, &request.ino);
 		if (r)

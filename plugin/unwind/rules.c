@@ -17,6 +17,10 @@
  * seen on a stack. */
 #define MIN_GAP 16
 
+/* Large programs have a few million rows; what has more was made to have them. */
+#define MAX_SECTION (128u << 20)
+#define MAX_SPANS   (8u << 20)
+
 struct span {
 	uint64_t svma, end;
 	uint32_t rule;
@@ -34,6 +38,8 @@ static int add_span(void *context, uint64_t svma, uint64_t end, uint32_t rule)
 	/* A row ends where the next one of its function begins. */
 	if (spans->n_spans && spans->spans[spans->n_spans - 1].end == end && spans->spans[spans->n_spans - 1].svma <= svma)
 		spans->spans[spans->n_spans - 1].end = svma;
+	if (spans->n_spans == MAX_SPANS)
+		return -EFBIG;
 	if (spans->n_spans == spans->n_space) {
 		size_t n_space = spans->n_space ? spans->n_space * 2 : 1024;
 		struct span *grown = reallocarray(spans->spans, n_space, sizeof(*grown));
@@ -148,7 +154,7 @@ static bool find_section(Elf *elf, struct cfi_section *ret_section)
 		Elf_Data *data;
 		const char *name;
 
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS || header.sh_size > MAX_SECTION)
 			continue;
 		name = elf_strptr(elf, names, header.sh_name);
 		if (!name || strcmp(name, ".eh_frame"))

@@ -13,7 +13,8 @@ struct rules {
 };
 
 /* Compiles the unwind data of the ELF file open at `fd`. A file without any gives no rows, and so does one that is
- * no ELF. Positions that a 32-bit file offset cannot hold are left out. 0, -ENOMEM, -EIO, or -EBADMSG where the
+ * no ELF. Positions that a 32-bit file offset cannot hold are left out. 0, -ENOMEM, -EIO, -EFBIG for an absurd
+ * number of rows, or -EBADMSG where the
  * data is broken (what came before the damage is used). The caller ends *ret_rules with rules_deinit. */
 int rules_compile(int fd, struct rules *ret_rules);
 

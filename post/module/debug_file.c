@@ -16,8 +16,9 @@
 #include "util/file.h"
 
 #define CHUNK_BYTES (256u << 10)
+#define FILE_MAX    ((off_t)8 << 30)
 
-/* Opens a regular file that is not the module itself. */
+/* Opens a regular file of sane size that is not the module itself. */
 static int open_other(const struct module_elf *module, const char *path)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -25,7 +26,8 @@ static int open_other(const struct module_elf *module, const char *path)
 
 	if (fd < 0 || fstat(fd, &other) < 0 || fstat(module->fd, &own) < 0)
 		return -errno;
-	if (!S_ISREG(other.st_mode) || (other.st_dev == own.st_dev && other.st_ino == own.st_ino))
+	if (!S_ISREG(other.st_mode) || other.st_size > FILE_MAX ||
+	        (other.st_dev == own.st_dev && other.st_ino == own.st_ino))
 		return -ENOENT;
 	return steal_fd(&fd);
 }

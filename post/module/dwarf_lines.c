@@ -13,8 +13,10 @@
 #define ROWS_PER_BATCH (2u << 20)
 /* Deeper than compilers nest; what is deeper is left out. */
 #define DEPTH_MAX 200
-#define TEXT_MAX  65536 /* bytes of a name; a longer one is damage */
-#define N_CACHED  256   /* a power of two */
+/* Rows or ranges per byte of the file, which may be compressed: more are repetitions. */
+#define BYTES_FACTOR 4
+#define TEXT_MAX     65536 /* bytes of a name; a longer one is damage */
+#define N_CACHED     256   /* a power of two */
 
 struct collector {
 	const struct module_elf *module;
@@ -27,6 +29,8 @@ struct collector {
 		uint32_t number;
 	} cache[N_CACHED];
 	size_t n_rows_in_batch;
+	Dwarf_Off last_die; /* of the unit: DIEs are met in the order of their offsets */
+	size_t n_bytes;     /* of the file */
 };
 
 static int number_of(struct collector *collector, const char *text, uint32_t *ret_number)
@@ -52,42 +56,65 @@ static int number_of(struct collector *collector, const char *text, uint32_t *re
 	return 0;
 }
 
-static int collect_row(struct collector *collector, Dwarf_Line *line)
+/* Fills one row. False: it is of code that the linker left out, which has addresses from 0 on. */
+static bool read_row(
+        struct collector *collector, Dwarf_Line *line, struct inline_row *ret_row, int *ret_error)
 {
-	struct inline_row row = {0};
 	Dwarf_Addr address;
 	bool is_end;
-	int number, r;
+	int number;
 
+	*ret_row = (struct inline_row){0};
 	if (dwarf_lineaddr(line, &address) < 0 || dwarf_lineendsequence(line, &is_end) < 0)
-		return 0;
-	row.start = address;
-	/* Lines of code that the linker left out have addresses from 0 on. */
+		return false;
 	if (!module_elf_is_code(collector->module, is_end && address ? address - 1 : address, 1))
-		return 0;
-	if (!is_end) {
-		r = number_of(collector, dwarf_linesrc(line, NULL, NULL), &row.file);
-		if (r < 0)
-			return r;
-		if (dwarf_lineno(line, &number) == 0 && number > 0)
-			row.line = (uint32_t)number;
-	}
-	return inlines_add_row(collector->inlines, &row);
+		return false;
+	ret_row->start = address;
+	if (is_end)
+		return true;
+	*ret_error = number_of(collector, dwarf_linesrc(line, NULL, NULL), &ret_row->file);
+	if (dwarf_lineno(line, &number) == 0 && number > 0)
+		ret_row->line = (uint32_t)number;
+	return true;
+}
+
+/* Compilers may end a run of code with a row that covers nothing, at the address of its end. libdw gives it
+ * behind the end, where it looks like the start of more code; but it is no statement and says what the row
+ * before the end said. */
+static bool is_behind_end(Dwarf_Line *line, const struct inline_row *row, const struct inline_row *before,
+        const struct inline_row *end)
+{
+	bool is_statement = true;
+
+	return end->file == 0 && end->start == row->start && row->file == before->file &&
+	       row->line == before->line && dwarf_linebeginstatement(line, &is_statement) == 0 &&
+	       !is_statement;
 }
 
 static int collect_rows(struct collector *collector, Dwarf_Die *unit)
 {
+	struct inline_row before = {0}, last = {0};
 	Dwarf_Lines *lines;
 	size_t n;
 
 	if (dwarf_getsrclines(unit, &lines, &n) < 0)
-		return 0; /* a unit of types, or a damaged one */
+		return 0; /* none, or damaged */
+	if (collector->inlines->n_rows + n > BYTES_FACTOR * collector->n_bytes)
+		return -EBADMSG; /* many units that claim the same lines */
 	for (size_t i = 0; i < n; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
-		int r = line ? collect_row(collector, line) : 0;
+		struct inline_row row;
+		int r = 0;
 
+		if (!line || !read_row(collector, line, &row, &r) ||
+		        is_behind_end(line, &row, &before, &last))
+			continue;
+		if (r >= 0)
+			r = inlines_add_row(collector->inlines, &row);
 		if (r < 0)
 			return r;
+		before = last;
+		last = row;
 	}
 	collector->n_rows_in_batch += n;
 	return 0;
@@ -139,6 +166,8 @@ static int collect_scope(
 
 		if (start >= end || !module_elf_is_code(collector->module, start, end - start))
 			continue;
+		if (collector->inlines->n_pieces >= BYTES_FACTOR * collector->n_bytes)
+			return -EBADMSG; /* many scopes that claim the same ranges */
 		if (!is_new) {
 			r = number_of(collector, name_of(die), &scope.name);
 			if (r >= 0)
@@ -181,7 +210,6 @@ static bool is_container(int tag)
 static int collect_inside(
         struct collector *collector, Dwarf_Die *parent, Dwarf_Files *files, uint32_t scope, uint32_t depth)
 {
-	Dwarf_Off last = dwarf_dieoffset(parent);
 	Dwarf_Die die;
 	int status = depth < DEPTH_MAX ? dwarf_child(parent, &die) : 1;
 
@@ -189,9 +217,10 @@ static int collect_inside(
 		int tag = dwarf_tag(&die), r = 0;
 		uint32_t own = scope;
 
-		if (dwarf_dieoffset(&die) <= last) /* a damaged reference to the next one: never go round */
+		/* A damaged reference to the next one must not lead round, nor into what was seen. */
+		if (dwarf_dieoffset(&die) <= collector->last_die)
 			break;
-		last = dwarf_dieoffset(&die);
+		collector->last_die = dwarf_dieoffset(&die);
 		if (!is_container(tag))
 			continue;
 		if (tag == DW_TAG_subprogram ||
@@ -210,10 +239,15 @@ static int collect_unit(struct collector *collector, Dwarf_Die *unit, Dwarf_Die 
 	Dwarf_Die *tree = dwarf_tag(split) != DW_TAG_invalid ? split : unit;
 	Dwarf_Files *files = NULL;
 	size_t n_files;
-	int r = collect_rows(collector, unit);
+	int r;
 
+	/* Units of types, and what dwz made, repeat the lines of those that use them, and have no code. */
+	if (dwarf_tag(unit) != DW_TAG_compile_unit && dwarf_tag(unit) != DW_TAG_skeleton_unit)
+		return 0;
+	r = collect_rows(collector, unit);
 	if (r < 0)
 		return r;
+	collector->last_die = dwarf_dieoffset(tree);
 	if (dwarf_getsrcfiles(tree, &files, &n_files) < 0)
 		files = NULL;
 	return collect_inside(collector, tree, files, INLINES_NO_SCOPE, 0);
@@ -265,9 +299,8 @@ static int collect_all(struct collector *collector, const struct dwarf_image *im
 		}
 		if (image->alternative)
 			dwarf_setalt(dwarf, image->alternative);
+		*ret_reason = "it is damaged";
 		r = collect_batch(collector, dwarf, &n_done, &is_last);
-		if (r == -EBADMSG)
-			*ret_reason = dwarf_errmsg(-1);
 		dwarf_setalt(dwarf, NULL);
 		dwarf_end(dwarf);
 	}
@@ -278,7 +311,8 @@ int dwarf_lines_collect(const struct dwarf_image *image, const struct module_elf
         bool (*interrupted)(void *context), void *context, struct inlines **ret_inlines,
         const char **ret_reason)
 {
-	struct collector collector = {.module = module, .interrupted = interrupted, .context = context};
+	struct collector collector = {
+	        .module = module, .interrupted = interrupted, .context = context, .n_bytes = image->n_memory};
 	int r;
 
 	*ret_reason = "out of memory";

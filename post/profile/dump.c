@@ -50,19 +50,24 @@ static int report_scan(void *context, unsigned thousandths)
 	return report(context, thousandths * SHARE_SCAN / 1000, "reading the recording");
 }
 
+/* The folder belongs to the user: what is in it may have become a link meanwhile. */
+static int open_results(const struct dump_request *request)
+{
+	int fd = openat(request->profile_fd, "results", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int scan(struct dump *dump)
 {
 	struct scan_progress progress = {.report = report_scan, .context = dump};
-	CLEANUP_FREE char *name = NULL;
-	CLEANUP_CLOSE int fd = -1;
+	const char *name = dump->request->artifact_name;
+	CLEANUP_CLOSE int results = open_results(dump->request), fd = -1;
 
-	if (asprintf(&name, "results/%s", dump->request->artifact_name) < 0) {
-		name = NULL;
-		return -ENOMEM;
-	}
-	fd = openat(dump->request->profile_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (results >= 0)
+		fd = openat(results, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		log_error(dump->request->log, "opening %s: %s", name, strerror(errno));
+		log_error(dump->request->log, "opening results/%s: %s", name, strerror(errno));
 		return -errno;
 	}
 	return scan_artifact(&dump->scan, fd, &dump->modules, &progress);
@@ -210,12 +215,15 @@ static void copy_perf_maps(struct dump *dump)
 /* No benchmark reported itself: the file says so. */
 static int write_execution_timestamps(const struct dump_request *request)
 {
-	static const char name[] = "results/ExecutionTimestamps.msgpack";
-	CLEANUP_CLOSE int fd = file_create(request->profile_fd, name, request->owner_uid, request->owner_gid);
+	static const char name[] = "ExecutionTimestamps.msgpack";
+	CLEANUP_CLOSE int results = open_results(request), fd = -1;
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
 	int r;
 
+	if (results < 0)
+		return results;
+	fd = file_create(results, name, request->owner_uid, request->owner_gid);
 	if (fd < 0)
 		return fd == -EEXIST ? 0 : fd;
 	msgpack_sbuffer_init(&buffer);
@@ -228,7 +236,7 @@ static int write_execution_timestamps(const struct dump_request *request)
 	r = r ? -ENOMEM : file_write_all(fd, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
 	if (r < 0)
-		unlinkat(request->profile_fd, name, 0);
+		unlinkat(results, name, 0);
 	return r;
 }
 

@@ -115,15 +115,17 @@ int open_fixture(const char *name)
 
 bool have_profile_check(void)
 {
-	const char *path = getenv("PROFILE_CHECK");
+	const char *chosen = getenv("MEMSTACKS_PROFILE_CHECK"),
+	           *path = chosen ? chosen : getenv("PROFILE_CHECK");
 
 	return path && access(path, R_OK) == 0;
 }
 
 json_object *profile_check(const struct folder *folder, const char *options, int *ret_status)
 {
-	CLEANUP_FREE char *output = shell(
-	        ret_status, "/usr/bin/env python3 \"$PROFILE_CHECK\" --json %s %s", options, folder->path);
+	CLEANUP_FREE char *output = shell(ret_status,
+	        "/usr/bin/env python3 \"${MEMSTACKS_PROFILE_CHECK:-$PROFILE_CHECK}\" --json %s %s", options,
+	        folder->path);
 	json_object *object = json_tokener_parse(output);
 
 	cr_assert_not_null(object, "profile_check.py said: %s", output);

@@ -34,7 +34,7 @@ const char *fixture(const char *name);
 /* Opens a fixture for reading. */
 int open_fixture(const char *name);
 
-/* Whether profile_check.py is at hand: in $PROFILE_CHECK. Says so where it is not. */
+/* Whether profile_check.py is at hand: $MEMSTACKS_PROFILE_CHECK, else $PROFILE_CHECK (from meson). */
 bool have_profile_check(void);
 
 /* What profile_check.py --json says; the caller ends it with json_object_put. */

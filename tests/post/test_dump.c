@@ -345,6 +345,42 @@ Test(dump, by_path)
 	folder_remove(&folder);
 }
 
+/* An inode that was used for two files in turn: each is read from its own descriptor. */
+Test(dump, one_inode_two_files)
+{
+	struct folder folder = folder_new();
+	struct recording *recording = record_self();
+	struct dump_request request = request_for(&folder, recording);
+	struct dump_result result;
+	json_object *metadata;
+	struct event *event;
+
+	recording->sources[recording->n_sources] = recording->sources[0];
+	recording->sources[recording->n_sources].path = "/other";
+	recording->sources[recording->n_sources].fd = open_fixture("lld.so");
+	request.n_sources = ++recording->n_sources;
+	event = add_event(recording, EVENT_MAPPING, 2);
+	event->addr = 0x10000;
+	event->mapping = (struct event_mapping){.path = "/other",
+	        .n_path = 6,
+	        .dev = recording->sources[0].dev,
+	        .ino = recording->sources[0].ino,
+	        .len = 4096};
+	add_allocation(recording, PID, 1, 0x1000, 100);
+	folder_write_artifact(&folder, recording->events, recording->n);
+	cr_assert_eq(profile_dump(&request, &result), 0);
+	cr_assert_eq(result.n_modules, recording->n_sources);
+	cr_assert_eq(result.n_unreadable, 0);
+	metadata = read_metadata(&folder);
+	run("grep -q begins_with_inlined_code %s/%s.symbols.map", folder.path,
+	        key_of_path(metadata, "/other"));
+	run("! grep -q begins_with_inlined_code %s/%s.symbols.map", folder.path,
+	        key_of_path(metadata, recording->paths[0]));
+	json_object_put(metadata);
+	free_recording(recording);
+	folder_remove(&folder);
+}
+
 /* Nothing that is there already is written over or followed. */
 Test(dump, existing_files)
 {

@@ -125,6 +125,28 @@ Test(inlines, find)
 	inlines_free(inlines);
 }
 
+/* A piece that sticks out of the one around it ends there; the function behind has its own. */
+Test(inlines, sticking_out)
+{
+	struct inlines *inlines;
+	uint32_t f, g, h;
+
+	cr_assert_eq(inlines_new(&inlines), 0);
+	f = scope(inlines, INLINES_NO_SCOPE, "f", "", 0);
+	g = scope(inlines, f, "g", "f.c", 5);
+	h = scope(inlines, INLINES_NO_SCOPE, "h", "", 0);
+	piece(inlines, f, 0, 100, 200);
+	piece(inlines, g, 1, 150, 320);
+	piece(inlines, h, 0, 300, 310);
+	row(inlines, 0, "f.c", 1);
+	cr_assert_eq(inlines_finish(inlines), 0);
+	check_frames(inlines, 199, "g f.c:1 < f f.c:5");
+	check_frames(inlines, 200, "? f.c:1");
+	check_frames(inlines, 300, "h f.c:1");
+	check_frames(inlines, 310, "? f.c:1");
+	inlines_free(inlines);
+}
+
 static size_t write_sample(uint8_t *ret_bytes, size_t n)
 {
 	struct inlines *inlines = sample();

@@ -134,3 +134,15 @@ Test(order, window_grows)
 	make_events(&random, N_EVENTS, 30000);
 	cr_assert_leq(check_order(N_EVENTS), 60000);
 }
+
+/* Once the window has grown, it still follows the latest rows to the nanosecond. */
+Test(order, window_is_exact)
+{
+	for (size_t i = 0; i < 160000; i++)
+		events[i] =
+		        (struct event){.type = EVENT_FREE, .timestamp = 100000 + i / 2 - (i % 2 ? 1500 : 0)};
+	for (size_t i = 160000; i < 170000; i++)
+		events[i] = (struct event){
+		        .type = EVENT_FREE, .timestamp = 100000 + i / 2 - (i % 2 ? 1500 + i % 5 : 0)};
+	check_order(170000);
+}

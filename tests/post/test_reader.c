@@ -255,6 +255,11 @@ Test(reader, malformed_events)
 
 	cr_assert_eq(READ_ONE("\x86" HEAD "\xa6Malloc\xa4size\xff"), ARTIFACT_END); /* negative */
 	cr_assert_eq(n_malformed, 1);
+	cr_assert_eq(READ_ONE("\x86" HEAD "\xa6Malloc\xa4size\xd0\x80"), ARTIFACT_END);
+	cr_assert_eq(n_malformed, 1);
+	cr_assert_eq(
+	        READ_ONE("\x86" HEAD "\xa6Malloc\xa4size\xd3\xff\xff\xff\xff\xff\xff\xff\xff"), ARTIFACT_END);
+	cr_assert_eq(n_malformed, 1);
 	cr_assert_eq(READ_ONE("\x86" HEAD "\xa6Malloc\xa4size\xa1x"), ARTIFACT_END);
 	cr_assert_eq(n_malformed, 1);
 	cr_assert_eq(READ_ONE("\x85" HEAD "\xa6Malloc"), ARTIFACT_END);
@@ -369,7 +374,7 @@ Test(reader, random_garbage)
 	uint8_t bytes[512];
 	uint64_t n;
 
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		int fd = temporary_file();
 		size_t n_bytes = random_below(&random, sizeof(bytes));
 

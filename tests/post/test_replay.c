@@ -263,6 +263,7 @@ static void make_stream(struct random *random, struct event *events, size_t n)
 	        EVENT_REALLOC, EVENT_REALLOC, EVENT_FREE, EVENT_FREE, EVENT_FREE, EVENT_MALLOC, EVENT_MMAP};
 	uint64_t now = random_below(random, 1000), n_pids = 1 + random_below(random, 6);
 	uint64_t n_addresses = 1 + random_below(random, 60), disorder = 1 + random_below(random, 40);
+	uint64_t per_fork = 3 + random_below(random, 60);
 
 	for (size_t i = 0; i < n; i++) {
 		struct event *event = &events[i];
@@ -280,7 +281,7 @@ static void make_stream(struct random *random, struct event *events, size_t n)
 			event->old_addr = 16 + 16 * random_below(random, n_addresses);
 			event->entered = event->timestamp - random_below(random, 2 * disorder);
 		}
-		if (random_below(random, 40) == 0) {
+		if (random_below(random, per_fork) == 0) {
 			event->type = EVENT_FORK + random_below(random, 3);
 			event->parent_pid = 1 + (uint32_t)random_below(random, n_pids);
 			event->shares_memory = random_below(random, 2);

@@ -126,7 +126,8 @@ Test(symtab, kinds_of_symbols)
 	cr_assert_eq(find_named(&symbols, "label_without_size")->size, 1);
 	cr_assert_str_eq(
 	        symbols_find(&symbols, find_named(&symbols, "weak_function")->addr)->name, "weak_function");
-	/* Of the names of main's address, and where a label without size lies, the functions win. */
+	cr_assert_not_null(find_named(&symbols, "alias_function"));
+	cr_assert_not_null(find_named(&symbols, "a"));
 	cr_assert_str_eq(symbols_find(&symbols, find_named(&symbols, "main")->addr)->name, "main");
 	symbols_deinit(&symbols);
 	close_module(&module);
