@@ -161,46 +161,44 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	return 0;
 }
 
-static __always_inline void emit_free(struct process *process, struct thread *thread, u64 pointer, u64 when)
+static __always_inline void emit_free(struct thread *thread, u64 pointer, u64 when)
 {
 	struct record_free *record = ring_reserve(struct record_free);
 
 	if (!record)
 		return;
-	fill_head(&record->head, RECORD_FREE, process->pid, thread->tid, when);
+	fill_head(&record->head, RECORD_FREE, thread->pid, thread->tid, when);
 	record->addr = pointer;
 	ring_submit(record);
 }
 
-static __always_inline void fill_alloc(struct record_alloc *record, const struct process *process,
-	const struct thread *thread, const struct pending *pending, u64 address)
+static __always_inline void fill_alloc(struct record_alloc *record, const struct thread *thread, const struct pending *pending, u64 address)
 {
-	fill_head(&record->head, pending->kind, process->pid, thread->tid, bpf_ktime_get_ns());
+	fill_head(&record->head, pending->kind, thread->pid, thread->tid, bpf_ktime_get_ns());
 	record->addr = address;
 	record->size = pending->size;
 	record->stack_hash = pending->stack_hash;
 }
 
-static __always_inline void emit_realloc(struct process *process, struct thread *thread, struct pending *pending,
-	u64 address)
+static __always_inline void emit_realloc(struct thread *thread, struct pending *pending, u64 address)
 {
 	struct record_realloc *record;
 
 	if (!address) {
 		/* realloc(p, 0) frees; a realloc that failed for lack of memory leaves the block alone. */
 		if (pending->pointer && pending->size == 0)
-			emit_free(process, thread, pending->pointer, pending->entered);
+			emit_free(thread, pending->pointer, pending->entered);
 		return;
 	}
 	if (!pending->recorded) {
 		if (pending->pointer)
-			emit_free(process, thread, pending->pointer, pending->entered);
+			emit_free(thread, pending->pointer, pending->entered);
 		return;
 	}
 	record = ring_reserve(struct record_realloc);
 	if (!record)
 		return;
-	fill_alloc(&record->alloc, process, thread, pending, address);
+	fill_alloc(&record->alloc, thread, pending, address);
 	record->old_addr = pending->pointer;
 	record->entered = pending->entered;
 	ring_submit(record);
@@ -220,13 +218,12 @@ static __always_inline u64 returned_address(const struct pt_regs *regs, const st
 	return address;
 }
 
-static __always_inline void emit_allocation(struct process *process, struct thread *thread, struct pending *pending,
-	u64 address)
+static __always_inline void emit_allocation(struct thread *thread, struct pending *pending, u64 address)
 {
 	struct record_alloc *record;
 
 	if (pending->kind == RECORD_REALLOC) {
-		emit_realloc(process, thread, pending, address);
+		emit_realloc(thread, pending, address);
 		return;
 	}
 	if (!address || !pending->recorded)
@@ -234,7 +231,7 @@ static __always_inline void emit_allocation(struct process *process, struct thre
 	record = ring_reserve(struct record_alloc);
 	if (!record)
 		return;
-	fill_alloc(record, process, thread, pending, address);
+	fill_alloc(record, thread, pending, address);
 	ring_submit(record);
 }
 
@@ -242,13 +239,9 @@ static __always_inline void emit_allocation(struct process *process, struct thre
 static __always_inline int allocation_return(const struct pt_regs *regs)
 {
 	struct thread *thread = current_thread();
-	struct process *process;
 	u64 slot = REGS_SP(regs) - RETURN_POPS;
 
 	if (!thread)
-		return 0;
-	process = process_of(thread);
-	if (!process)
 		return 0;
 	/* Nearly always the last one; an older one where a handler or a fiber came in between. */
 	for (u32 i = 1; i <= MAX_PENDING; i++) {
@@ -259,7 +252,7 @@ static __always_inline int allocation_return(const struct pt_regs *regs)
 			break;
 		if (pending->slot != slot)
 			continue;
-		emit_allocation(process, thread, pending, returned_address(regs, pending));
+		emit_allocation(thread, pending, returned_address(regs, pending));
 		pending_remove(thread, index);
 		break;
 	}
@@ -270,7 +263,6 @@ static __always_inline int allocation_return(const struct pt_regs *regs)
 static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 {
 	struct thread *thread = current_thread();
-	struct process *process;
 	u64 pointer = regs_argument(regs, COOKIE_POINTER(cookie)), sp = REGS_SP(regs);
 
 	if (!thread)
@@ -281,9 +273,6 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	}
 	if (!pointer)
 		return 0;
-	process = process_of(thread);
-	if (!process)
-		return 0;
 	if (thread->n_pending) {
 		struct bounds stack = stack_bounds(thread, sp);
 
@@ -292,7 +281,7 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 	}
 	relieve_pressure();
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
-		emit_free(process, thread, pointer, bpf_ktime_get_ns());
+		emit_free(thread, pointer, bpf_ktime_get_ns());
 	thread->free_pointer = COOKIE_FORWARDS(cookie) ? pointer : 0;
 	thread->free_sp = sp;
 	return 0;

@@ -79,6 +79,7 @@ static __always_inline struct thread *thread_new(struct task_struct *task, u32 p
 		__sync_fetch_and_add(&slot->n_threads, 1);
 	thread->process = process;
 	thread->tid = runner_view(task);
+	thread->pid = slot ? slot->pid : 0;
 	thread->n_pending = 0;
 	thread->stack_low = thread->stack_high = 0;
 	thread->free_pointer = 0;
@@ -104,12 +105,12 @@ static __always_inline int on_fork(struct task_struct *parent, struct task_struc
 	if (!process || !new_process)
 		return 0;
 	new_process->n_threads = 0;
+	new_process->pid = runner_view(child);
 	new_thread = thread_new(child, slot);
 	if (!new_thread) {
 		new_process->used = 0;
 		return 0;
 	}
-	new_process->pid = new_thread->tid;
 	new_process->image = process->image;
 	image_ref(process->image);
 	emit_process(RECORD_FORK, new_process, new_thread, child, process->pid,

@@ -17,10 +17,10 @@ struct pending {
 struct thread {
 	u32 process; /* index */
 	u32 tid;     /* as the runner sees it */
+	u32 pid;     /* that of its process, here to be at hand */
 	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
 	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
 	u32 n_pending;
-	u32 reserved;
 	u64 free_inside; /* SP at the entry of a free that the allocator calls for itself, or 0 */
 	struct pending pending[MAX_PENDING];
 };

@@ -31,7 +31,7 @@ struct walk {
 	struct scratch *scratch;
 	u64 pc, sp, fp;
 	u64 hash;
-	u64 generation;
+	u64 salt; /* of the keys: the generation, spread */
 	u64 stack_end;
 	u64 slot;  /* of a return address that is looked for, or all ones */
 	u32 index; /* of scratch */
@@ -195,7 +195,7 @@ static __always_inline int walk_restore_fp(struct walk *walk, u32 rule, u64 cfa)
 /* One frame: adds it to the identity and goes to its caller. */
 static long walk_step(u32 i, struct walk *walk)
 {
-	u64 address = walk->pc - !walk->exact, key = address + walk->generation * 0x9e3779b97f4a7c15ull, value, module;
+	u64 address = walk->pc - !walk->exact, key = address + walk->salt, value, module;
 	u32 slot = BELOW(key * 0x9e3779b97f4a7c15ull >> 40, MAX_LOCATED), rule;
 	struct located *cached = bpf_map_lookup_elem(&located_cache, &slot);
 	u64 cfa;
@@ -241,7 +241,7 @@ __noinline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
 		return 1;
 	/* No further than the frame: what lies above does not matter. */
 	walk.stack_end = slot + 8;
-	walk.generation = image->generation;
+	walk.salt = image->generation * 0x9e3779b97f4a7c15ull;
 	walk.slot = slot;
 	walk.pc = ip;
 	walk.fp = fp;
@@ -263,7 +263,7 @@ __noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 sta
 	version = *(volatile u32 *)&image->version;
 	if (!image_is_current(image_index))
 		return -1;
-	walk.generation = image->generation;
+	walk.salt = image->generation * 0x9e3779b97f4a7c15ull;
 	walk.stack_end = stack_end;
 	walk.slot = ~0ull;
 	walk.pc = ip;

@@ -121,3 +121,22 @@ int figures_fill(const struct figures_source *source, struct runner_figure *ret_
 	add_lost(&list, source);
 	return list.n;
 }
+
+int figures_fill_benchmark(const struct benchmark *benchmark, const struct benchmark_heap *heap,
+	struct runner_figure *ret_figures, uint32_t n_figures)
+{
+	struct list list = {.figures = ret_figures, .n_space = n_figures};
+
+	add(&list, "allocs", "allocs", heap->n_allocations, RUNNER_UNIT_COUNT, RUNNER_FIGURE_SUMMARY);
+	add(&list, "bytes", "bytes", heap->bytes_allocated, RUNNER_UNIT_BYTES, RUNNER_FIGURE_SUMMARY);
+	add(&list, "peak", "peak", heap->peak_bytes, RUNNER_UNIT_BYTES, RUNNER_FIGURE_SUMMARY);
+	add(&list, "stacks", "stacks", heap->n_stacks, RUNNER_UNIT_COUNT, RUNNER_FIGURE_SUMMARY);
+	add(&list, "freed_from_before", "freed from before", heap->n_freed_from_before, RUNNER_UNIT_COUNT, 0);
+	add(&list, "freed_from_before_bytes", "bytes freed from before", heap->bytes_freed_from_before, RUNNER_UNIT_BYTES,
+		0);
+	add(&list, "live_after_stop", "live after stop", heap->n_live_after_stop, RUNNER_UNIT_COUNT, 0);
+	add(&list, "live_after_stop_bytes", "bytes live after stop", heap->bytes_live_after_stop, RUNNER_UNIT_BYTES, 0);
+	add(&list, "samples", "samples", benchmark->n_windows, RUNNER_UNIT_COUNT, 0);
+	add(&list, "time_ns", "time", benchmark->duration, RUNNER_UNIT_NANOSECONDS, 0);
+	return list.n;
+}

@@ -21,6 +21,10 @@ struct figures_source {
 /* See runner_plugin.figures. */
 int figures_fill(const struct figures_source *source, struct runner_figure *ret_figures, uint32_t n_figures);
 
+/* See runner_plugin.benchmark_figures. */
+int figures_fill_benchmark(const struct benchmark *benchmark, const struct benchmark_heap *heap,
+	struct runner_figure *ret_figures, uint32_t n_figures);
+
 /* Every place where an event can be lost, with its count; returns how many. `writer` may be NULL. */
 size_t figures_lost(const struct programs *programs, const struct artifact_writer *writer,
 	const struct convert_counts *counts, struct dump_lost ret_lost[FIGURES_N_LOST]);

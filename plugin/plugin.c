@@ -65,6 +65,29 @@ static int post_exec(void *state, int32_t wait_status, int (*progress)(void *, u
 	return session_finish(state, progress, progress_context, ret_outcome);
 }
 
+static int integration(void *state, const char *name, const char *version)
+{
+	return session_set_integration(state, name, version);
+}
+
+static int benchmark(void *state, int32_t pid, const char *uri, uint64_t timestamp)
+{
+	(void)pid;
+	return session_name_benchmark(state, uri, timestamp);
+}
+
+static int marker(void *state, int32_t pid, uint32_t kind, uint64_t timestamp)
+{
+	(void)pid;
+	return session_mark(state, kind, timestamp);
+}
+
+static int benchmark_figures(void *state, uint64_t index, const char **ret_uri, struct runner_figure *ret_figures,
+	uint32_t n_figures)
+{
+	return session_benchmark_figures(state, index, ret_uri, ret_figures, n_figures);
+}
+
 static void close_session(void *state)
 {
 	session_free(state);
@@ -88,4 +111,8 @@ const struct runner_plugin runner_plugin = {
 	.figures = figures,
 	.post_exec = post_exec,
 	.close = close_session,
+	.integration = integration,
+	.benchmark = benchmark,
+	.marker = marker,
+	.benchmark_figures = benchmark_figures,
 };

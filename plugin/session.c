@@ -13,6 +13,7 @@
 #include "figures.h"
 #include "kernel/programs.h"
 #include "profile/dump.h"
+#include "profile/executions.h"
 #include "rights.h"
 #include "track/files.h"
 #include "track/guardian.h"
@@ -37,6 +38,9 @@ struct session {
 	struct drain *drain;
 	int artifact;
 	char artifact_name[64];
+	struct executions executions;
+	char *integration_name; /* NULL: none announced itself */
+	char *integration_version;
 	bool finished;
 	struct dump_result result;
 };
@@ -178,6 +182,42 @@ void session_set_recording(struct session *session, bool recording)
 	programs_set_recording(session->programs, recording);
 }
 
+int session_set_integration(struct session *session, const char *name, const char *version)
+{
+	CLEANUP_FREE char *name_copy = strdup(name);
+	CLEANUP_FREE char *version_copy = strdup(version);
+
+	if (!name_copy || !version_copy)
+		return -ENOMEM;
+	free(session->integration_name);
+	free(session->integration_version);
+	session->integration_name = STEAL_PTR(name_copy);
+	session->integration_version = STEAL_PTR(version_copy);
+	return 0;
+}
+
+int session_name_benchmark(struct session *session, const char *uri, uint64_t timestamp)
+{
+	return executions_name(&session->executions, timestamp, uri);
+}
+
+int session_mark(struct session *session, uint32_t kind, uint64_t timestamp)
+{
+	return executions_mark(&session->executions, timestamp, kind);
+}
+
+int session_benchmark_figures(struct session *session, uint64_t index, const char **ret_uri,
+	struct runner_figure *ret_figures, uint32_t n_figures)
+{
+	const struct dump_result *result = &session->result;
+
+	if (!result->heaps || index >= result->benchmarks.n_benchmarks)
+		return 0;
+	*ret_uri = result->benchmarks.benchmarks[index].uri;
+	return figures_fill_benchmark(
+		&result->benchmarks.benchmarks[index], &result->heaps[index], ret_figures, n_figures);
+}
+
 int session_figures(struct session *session, struct runner_figure *ret_figures, uint32_t n_figures)
 {
 	struct figures_source source = {
@@ -260,8 +300,8 @@ static int dump(struct session *session, int (*progress)(void *, uint32_t, const
 #else
 		.arch = "aarch64",
 #endif
-		.integration_name = "",
-		.integration_version = "",
+		.integration_name = session->integration_name ?: "",
+		.integration_version = session->integration_version ?: "",
 		.lost = lost,
 		.n_lost = figures_lost(session->programs, session->writer, &session->converter.counts, lost),
 		.perf_map_folder = "/tmp",
@@ -281,12 +321,24 @@ static int dump(struct session *session, int (*progress)(void *, uint32_t, const
 	return profile_dump(&request, &session->result);
 }
 
+/* Where it cannot be written the profile is still worth having, and says of no benchmark. */
+static int write_executions(struct session *session)
+{
+	int r = executions_write(&session->executions, session->host->profile_fd, session->host->owner_uid,
+		session->host->owner_gid);
+
+	if (r)
+		log_error(&session->log, "cannot write %s/" EXECUTIONS_NAME ": %s", session->host->profile_path,
+			strerror(-r));
+	return r;
+}
+
 int session_finish(struct session *session, int (*progress)(void *, uint32_t, const char *), void *progress_context,
 	struct runner_outcome *ret_outcome)
 {
 	struct dump_lost lost[FIGURES_N_LOST];
 	size_t n_lost;
-	int r = stop_recording(session);
+	int r = stop_recording(session), written = write_executions(session);
 
 	/* What could not be written was reported and is counted as lost: the rest of the folder is still worth having. */
 	if (r)
@@ -294,6 +346,8 @@ int session_finish(struct session *session, int (*progress)(void *, uint32_t, co
 			session->artifact_name, strerror(-r));
 	r = dump(session, progress, progress_context);
 	session->finished = r == 0;
+	if (!r)
+		r = written;
 	n_lost = figures_lost(session->programs, session->writer, &session->converter.counts, lost);
 	for (size_t i = 0; i < n_lost; i++)
 		ret_outcome->n_lost += lost[i].value;
@@ -316,6 +370,10 @@ struct session *session_free(struct session *session)
 	artifact_writer_free(session->writer);
 	heap_replay_free(session->converter.live);
 	names_deinit(&session->converter.names);
+	executions_deinit(&session->executions);
+	free(session->integration_name);
+	free(session->integration_version);
+	dump_result_deinit(&session->result);
 	pthread_mutex_destroy(&session->converter.lock);
 	if (session->artifact >= 0)
 		close(session->artifact);

@@ -15,6 +15,15 @@ int session_watch(struct session *session, uint32_t pid, int listener);
 
 void session_set_recording(struct session *session, bool recording);
 
+/* See runner_plugin.integration, .benchmark, .marker. */
+int session_set_integration(struct session *session, const char *name, const char *version);
+int session_name_benchmark(struct session *session, const char *uri, uint64_t timestamp);
+int session_mark(struct session *session, uint32_t kind, uint64_t timestamp);
+
+/* See runner_plugin.benchmark_figures. */
+int session_benchmark_figures(struct session *session, uint64_t index, const char **ret_uri,
+	struct runner_figure *ret_figures, uint32_t n_figures);
+
 /* See runner_plugin.figures. */
 int session_figures(struct session *session, struct runner_figure *ret_figures, uint32_t n_figures);
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profile/executions.h"
 #include "profile/metadata.h"
 #include "profile/module_dump.h"
 #include "profile/modules.h"
@@ -28,6 +28,7 @@
 
 struct dump {
 	const struct dump_request *request;
+	struct benchmarks benchmarks;
 	struct scan scan;
 	struct modules modules;
 	const struct placement *placements;
@@ -212,31 +213,22 @@ static void copy_perf_maps(struct dump *dump)
 	}
 }
 
-/* No benchmark reported itself: the file says so. */
+/* Where nobody has written it, no benchmark reported itself: the file says so. */
 static int write_execution_timestamps(const struct dump_request *request)
 {
-	static const char name[] = "ExecutionTimestamps.msgpack";
-	CLEANUP_CLOSE int results = open_results(request), fd = -1;
-	msgpack_sbuffer buffer;
-	msgpack_packer packer;
-	int r;
+	static const struct executions none;
+	int r = executions_write(&none, request->profile_fd, request->owner_uid, request->owner_gid);
 
-	if (results < 0)
-		return results;
-	fd = file_create(results, name, request->owner_uid, request->owner_gid);
-	if (fd < 0)
-		return fd == -EEXIST ? 0 : fd;
-	msgpack_sbuffer_init(&buffer);
-	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-	r = msgpack_pack_map(&packer, 2);
-	r |= msgpack_pack_str_with_body(&packer, "uri_by_ts", strlen("uri_by_ts"));
-	r |= msgpack_pack_array(&packer, 0);
-	r |= msgpack_pack_str_with_body(&packer, "markers", strlen("markers"));
-	r |= msgpack_pack_array(&packer, 0);
-	r = r ? -ENOMEM : file_write_all(fd, buffer.data, buffer.size);
-	msgpack_sbuffer_destroy(&buffer);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int read_benchmarks(struct dump *dump)
+{
+	int r = benchmarks_read(dump->request->profile_fd, &dump->benchmarks);
+
 	if (r < 0)
-		unlinkat(results, name, 0);
+		log_error(dump->request->log, "reading " EXECUTIONS_NAME ": %s", strerror(-r));
+	dump->scan.benchmarks = &dump->benchmarks;
 	return r;
 }
 
@@ -281,9 +273,9 @@ static void warn_of_scan(const struct dump *dump)
 		        (unsigned long long)scan->n_disordered);
 }
 
-static void fill_result(const struct dump *dump, struct dump_result *result)
+static void fill_result(struct dump *dump, struct dump_result *result)
 {
-	const struct scan *scan = &dump->scan;
+	struct scan *scan = &dump->scan;
 
 	*result = (struct dump_result){
 	        .sums = scan->sums,
@@ -296,7 +288,10 @@ static void fill_result(const struct dump *dump, struct dump_result *result)
 	        .n_processes = scan->processes.n,
 	        .n_modules = dump->modules.n,
 	        .cut = scan->cut,
+	        .benchmarks = dump->benchmarks,
+	        .heaps = STEAL_PTR(scan->heaps),
 	};
+	dump->benchmarks = (struct benchmarks){0};
 	for (size_t i = 0; i < dump->modules.n; i++)
 		result->n_unreadable += dump->modules.items[i].n_reasons > 0;
 }
@@ -306,6 +301,8 @@ static int dump_all(struct dump *dump)
 {
 	int r = modules_init(&dump->modules, dump->request);
 
+	if (r >= 0)
+		r = read_benchmarks(dump);
 	if (r >= 0)
 		r = scan(dump);
 	if (!dump->scan.timeline)
@@ -343,7 +340,15 @@ int profile_dump(const struct dump_request *request, struct dump_result *ret_res
 	if (r >= 0)
 		report(&dump, 1000, "the profile is complete");
 	free(dump.order);
+	benchmarks_deinit(&dump.benchmarks);
 	scan_deinit(&dump.scan);
 	modules_deinit(&dump.modules);
 	return r;
+}
+
+void dump_result_deinit(struct dump_result *result)
+{
+	benchmarks_deinit(&result->benchmarks);
+	free(result->heaps);
+	*result = (struct dump_result){0};
 }

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "artifact/benchmarks.h"
 #include "heap/replay.h"
+#include "profile/benchmark_heaps.h"
 #include "util/log.h"
 
 /* A file that was mapped during the run, kept open since then. (dev, ino) as in the Mapping events. */
@@ -71,15 +73,21 @@ struct dump_result {
 	uint64_t n_processes;     /* pids with events */
 	uint64_t n_modules;
 	uint64_t n_unreadable;
-	bool cut; /* the artifact ends in the middle */
+	bool cut;                     /* the artifact ends in the middle */
+	struct benchmarks benchmarks; /* of ExecutionTimestamps.msgpack */
+	struct benchmark_heap *heaps; /* of each of them; NULL where the artifact was not read */
 };
 
+/* A zeroed one is accepted. */
+void dump_result_deinit(struct dump_result *result);
+
 /* Reads results/<artifact_name> twice as a stream, writes symbols, unwind data, debug info, perf maps,
- * results/ExecutionTimestamps.msgpack (when absent) and memory_metadata.json. A file that is mapped and not
- * among the sources is opened by its path, if that is still the same file. A module that cannot be read is a
- * warning and an entry of `unreadable`; where the reading finds events lost, `lost` says so too. 0 or a
- * negative errno, of which *ret_result tells what was found nevertheless: the folder could not be completed,
- * what is there stays. -EINTR: `progress` asked to stop; the metadata speak of what was done until then. */
+ * results/ExecutionTimestamps.msgpack (when absent; else the benchmarks in it are summed up) and
+ * memory_metadata.json. A file that is mapped and not among the sources is opened by its path, if that is
+ * still the same file. A module that cannot be read is a warning and an entry of `unreadable`; where the
+ * reading finds events lost, `lost` says so too. 0 or a negative errno, of which *ret_result tells what was
+ * found nevertheless: the folder could not be completed, what is there stays. -EINTR: `progress` asked to
+ * stop; the metadata speak of what was done until then. */
 int profile_dump(const struct dump_request *request, struct dump_result *ret_result);
 
 #endif

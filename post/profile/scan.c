@@ -2,10 +2,12 @@
 #include "profile/scan.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "artifact/reader.h"
+#include "util/cleanup.h"
 
 #define EVENTS_PER_REPORT 65536
 
@@ -15,6 +17,7 @@ struct pass {
 	struct modules *modules;
 	struct heap_order *order;
 	struct heap_replay *replay;
+	struct benchmark_heaps heaps;
 	const struct scan_progress *progress;
 	int fd;
 	uint64_t size; /* of the file */
@@ -91,7 +94,7 @@ static int play_settled(struct pass *pass)
 	struct heap_row row;
 
 	while (heap_order_next(pass->order, &row)) {
-		int r = heap_replay_apply(pass->replay, &row);
+		int r = benchmark_heaps_apply(&pass->heaps, &row);
 
 		if (r < 0)
 			return r;
@@ -157,7 +160,9 @@ static int run_passes(struct pass *pass)
 	if (r < 0)
 		return r;
 	heap_order_end(pass->order);
-	return play_settled(pass);
+	r = play_settled(pass);
+	benchmark_heaps_finish(&pass->heaps);
+	return r;
 }
 
 int scan_artifact(struct scan *scan, int fd, struct modules *modules, const struct scan_progress *progress)
@@ -175,11 +180,15 @@ int scan_artifact(struct scan *scan, int fd, struct modules *modules, const stru
 	if (r >= 0)
 		r = heap_replay_new(&pass.replay);
 	if (r >= 0)
+		r = benchmark_heaps_init(&pass.heaps, scan->benchmarks, pass.replay);
+	if (r >= 0)
 		r = run_passes(&pass);
 	if (pass.replay)
 		scan->sums = *heap_replay_sums(pass.replay);
 	if (pass.order)
 		scan->n_disordered = heap_order_n_forced(pass.order);
+	scan->heaps = STEAL_PTR(pass.heaps.heaps);
+	benchmark_heaps_deinit(&pass.heaps);
 	heap_replay_free(pass.replay);
 	heap_order_free(pass.order);
 	return r;
@@ -198,6 +207,7 @@ uint64_t scan_n_undefined(const struct scan *scan)
 
 void scan_deinit(struct scan *scan)
 {
+	free(scan->heaps);
 	scan->timeline = timeline_free(scan->timeline);
 	number_map_deinit(&scan->defined);
 	number_map_deinit(&scan->named);

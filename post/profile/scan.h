@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "artifact/benchmarks.h"
 #include "heap/replay.h"
+#include "profile/benchmark_heaps.h"
 #include "profile/modules.h"
 #include "profile/timeline.h"
 #include "util/number_map.h"
@@ -25,7 +27,9 @@ struct scan {
 	struct number_map processes; /* with events: 1, or 2 + the pid of the parent */
 	struct timeline *timeline;
 	struct heap_sums sums;
-	uint64_t n_disordered; /* rows that no window in memory could put in order */
+	const struct benchmarks *benchmarks; /* given by the caller, may be empty */
+	struct benchmark_heap *heaps;        /* of each benchmark */
+	uint64_t n_disordered;               /* rows that no window in memory could put in order */
 };
 
 /* Tells how much is read: thousandths. Non-zero: stop. */
@@ -34,9 +38,9 @@ struct scan_progress {
 	void *context;
 };
 
-/* Reads the artifact at `fd` twice from its start. `scan` is all zero before; modules are added. 0, -ENOMEM,
- * the negative errno of a read, or -EINTR; what was found until then is kept. The caller ends it with
- * scan_deinit. */
+/* Reads the artifact at `fd` twice from its start. `scan` is all zero before but for `benchmarks`; modules
+ * are added. 0, -ENOMEM, the negative errno of a read, or -EINTR; what was found until then is kept. The
+ * caller ends it with scan_deinit. */
 int scan_artifact(struct scan *scan, int fd, struct modules *modules, const struct scan_progress *progress);
 
 /* How many hashes are named and never defined. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "heap/paths.h"
-#include "report/benchmarks.h"
+#include "artifact/benchmarks.h"
 #include "report/facts.h"
 #include "report/stacks.h"
 #include "util/log.h"

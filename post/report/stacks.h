@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/string_pool.h"
+#include "util/string_pool.h"
 #include "resolve/resolver.h"
 
 struct stacks;

@@ -15,6 +15,8 @@ Test(abi, numbers)
 	cr_expect(RUNNER_LOG_ERROR == 0 && RUNNER_LOG_WARNING == 1 && RUNNER_LOG_INFO == 2 &&
 	          RUNNER_LOG_DEBUG == 3);
 	cr_expect(RUNNER_UNIT_COUNT == 0 && RUNNER_UNIT_BYTES == 1 && RUNNER_UNIT_NANOSECONDS == 2);
+	cr_expect(RUNNER_MARKER_SAMPLE_START == 0 && RUNNER_MARKER_SAMPLE_END == 1 &&
+	          RUNNER_MARKER_ROUND_START == 2 && RUNNER_MARKER_ROUND_END == 3);
 	cr_expect(RUNNER_FIGURE_LIVE == 1 && RUNNER_FIGURE_SUMMARY == 2 && RUNNER_FIGURE_BAD == 4);
 }
 
@@ -82,5 +84,10 @@ Test(abi, plugin)
 	CHECK_OFFSET(runner_plugin, figures, 88);
 	CHECK_OFFSET(runner_plugin, post_exec, 96);
 	CHECK_OFFSET(runner_plugin, close, 104);
-	CHECK_SIZE(runner_plugin, 112);
+	cr_expect_eq(RUNNER_PLUGIN_SIZE_MIN, 112);
+	CHECK_OFFSET(runner_plugin, integration, 112);
+	CHECK_OFFSET(runner_plugin, benchmark, 120);
+	CHECK_OFFSET(runner_plugin, marker, 128);
+	CHECK_OFFSET(runner_plugin, benchmark_figures, 136);
+	CHECK_SIZE(runner_plugin, 144);
 }

@@ -47,9 +47,15 @@ Test(loader, too_small)
 	char own[32];
 	struct outcome outcome = run_from(host_programs(), "fake-small");
 
-	snprintf(own, sizeof(own), "%zu", sizeof(struct runner_plugin));
+	snprintf(own, sizeof(own), "%u", RUNNER_PLUGIN_SIZE_MIN);
 	expect_refused(outcome, "64 bytes");
 	cr_expect_not_null(strstr(outcome.err, own));
+}
+
+/* An instrument from before hooks were appended has none of them, whatever follows it in memory. */
+Test(loader, without_appended_hooks)
+{
+	cr_expect_eq(run_from(host_programs(), "fake-old").status, 0);
 }
 
 /* A later version of the ABI may have appended to the structure. */

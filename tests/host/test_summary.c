@@ -146,3 +146,31 @@ Test(summary, quiet)
 {
 	cr_expect_str_empty(host_run(FAKE("--quiet", "--", "/bin/true")).err);
 }
+
+Test(summary, benchmarks)
+{
+	struct outcome outcome = host_run(FAKE("--fake-benchmarks=60", "--", "/bin/true"));
+	struct json_object *all = at(read_summary(), "benchmarks");
+
+	cr_expect_not_null(strstr(outcome.err, "  benchmark                   allocs      peak\n"
+	                                       "  tests/bench_x.py::test_a    12 044    604 kB\n"
+	                                       "  (never named)               12 045    604 kB\n"),
+	        "%s", outcome.err);
+	cr_expect_not_null(strstr(outcome.err, "and 10 more"), "%s", outcome.err);
+	cr_expect_null(strstr(outcome.err, "hidden"));
+	cr_assert_eq(json_object_array_length(all), 60);
+	cr_expect_str_eq(json_object_get_string(at(json_object_array_get_idx(all, 58), "uri")),
+	        "tests/bench_x.py::test_a");
+	cr_expect_eq(json_object_get_uint64(at(json_object_array_get_idx(all, 58), "hidden")), 58);
+	cr_expect_eq(json_object_get_uint64(at(json_object_array_get_idx(all, 59), "allocs")), 12103);
+}
+
+Test(summary, benchmarks_that_do_not_fit_are_said)
+{
+	struct outcome outcome = host_run(FAKE("--fake-benchmarks=90", "--", "/bin/true"));
+
+	cr_expect_eq(outcome.status, 0);
+	cr_expect_not_null(
+	        strstr(outcome.err, "figures of the benchmarks cannot be read"), "%s", outcome.err);
+	cr_expect_eq(json_object_array_length(at(read_summary(), "benchmarks")), 77);
+}

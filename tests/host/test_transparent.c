@@ -231,7 +231,7 @@ Test(transparent, careless_instrument)
 static void set_environment(void *context)
 {
 	static char *odd[] = {"NOVALUE", "=odd", "A=1", "A=2", "EMPTY=", "B=x=y\nz", "RUNNER_QUIET=1",
-	        "LD_LIBRARY_PATH=/none", "X=\xff", NULL};
+	        "RUNNER_NO_INTEGRATIONS=1", "LD_LIBRARY_PATH=/none", "X=\xff", NULL};
 	char **all = calloc(64, sizeof(*all));
 	size_t n_all = 0;
 
@@ -260,7 +260,8 @@ Test(transparent, no_environment)
 
 	expect_same(NULL, "--quiet", NULL, NULL);
 	cr_expect_str_empty(host_run_prepared(
-	        FAKE("--quiet", "--profile-folder", folder, "--", "/usr/bin/env"), set_no_environment, NULL)
+	        FAKE("--quiet", "--no-integrations", "--profile-folder", folder, "--", "/usr/bin/env"),
+	        set_no_environment, NULL)
 	                            .out);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/string_pool.h"
+#include "util/string_pool.h"
 #include "util/cleanup.h"
 
 struct resolver {

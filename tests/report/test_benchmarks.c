@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/benchmarks.h"
+#include "artifact/benchmarks.h"
 
 static void pack_text(msgpack_packer *packer, const char *text)
 {
@@ -83,17 +83,20 @@ Test(benchmarks, windows_belong_to_the_next_uri)
 
 Test(benchmarks, odd_markers)
 {
-	/* Nested as by the pipes and by the integration, an end without a start, a start without an end, and
-	 * out of order; a window without an end reaches to the end of the recording. */
+	/* An end without a start; nested as by the pipes and by the integration; a start that a later one
+	 * supersedes, out of order; a window without an end reaches to the end of the recording. */
 	struct benchmarks benchmarks = parsed(
 	        "ESSEESS", (const uint64_t[]){1, 10, 11, 19, 20, 40, 39}, "x", (const uint64_t[]){100});
 	size_t x = benchmarks_find(&benchmarks, "uri-x");
 
 	cr_assert_eq(benchmarks.n_windows, 2);
 	cr_assert_eq(benchmarks_at(&benchmarks, 5), SIZE_MAX);
+	cr_assert_eq(benchmarks_at(&benchmarks, 10), SIZE_MAX);
+	cr_assert_eq(benchmarks_at(&benchmarks, 11), x);
 	cr_assert_eq(benchmarks_at(&benchmarks, 18), x);
 	cr_assert_eq(benchmarks_at(&benchmarks, 19), SIZE_MAX);
-	cr_assert_eq(benchmarks_at(&benchmarks, 39), x);
+	cr_assert_eq(benchmarks_at(&benchmarks, 39), SIZE_MAX);
+	cr_assert_eq(benchmarks_at(&benchmarks, 40), x);
 	cr_assert_eq(benchmarks_at(&benchmarks, UINT64_MAX - 1), x);
 	benchmarks_deinit(&benchmarks);
 }

@@ -6,7 +6,7 @@
 
 #include "export/tree.h"
 #include "report/stacks.h"
-#include "report/string_pool.h"
+#include "util/string_pool.h"
 #include "util/cleanup.h"
 #include "util/map64.h"
 

@@ -7,7 +7,8 @@
  *
  * Rules for all functions of the plugin:
  *   - The host calls them on one thread, its main thread, in the order
- *       open, child_setup (in the child), pre_exec, {start, stop, figures}*, post_exec, figures, close.
+ *       open, child_setup (in the child), pre_exec, {start, stop, figures, integration, benchmark, marker}*,
+ *       post_exec, figures, benchmark_figures*, close.
  *     `close` follows every successful `open`, whatever failed later; it does not follow a failed `open`.
  *   - They return 0 or a negative errno unless said otherwise, and say what went wrong through
  *     runner_host.log, at RUNNER_LOG_ERROR, before they return an error.
@@ -40,6 +41,12 @@
 #define RUNNER_FIGURE_LIVE    1u /* worth showing while the command runs */
 #define RUNNER_FIGURE_SUMMARY 2u /* belongs to the summary at the end */
 #define RUNNER_FIGURE_BAD     4u /* anything but 0 deserves the user's attention */
+
+/* Values of `kind` of runner_plugin.marker. */
+#define RUNNER_MARKER_SAMPLE_START 0u
+#define RUNNER_MARKER_SAMPLE_END   1u
+#define RUNNER_MARKER_ROUND_START  2u
+#define RUNNER_MARKER_ROUND_END    3u
 
 /* What the host gives to the plugin. Valid from `open` until `close` returns. */
 struct runner_host {
@@ -141,7 +148,32 @@ struct runner_plugin {
 
 	/* Frees everything. Accepts any state that `open` returned, also after failures. */
 	void (*close)(void *state);
+
+	/* What follows was appended: a plugin whose `size` ends before it (RUNNER_PLUGIN_SIZE_MIN) has none of it, and
+	 * each may be NULL. */
+
+	/* An integration of the benchmark's language announced itself. May come several times: the last one counts. */
+	int (*integration)(void *state, const char *name, const char *version);
+
+	/* The benchmark that ran last in process `pid` (as the benchmark sees it) is named; `timestamp` in ns of
+	 * CLOCK_MONOTONIC, when that arrived. `uri` is UTF-8, and may be empty. */
+	int (*benchmark)(void *state, int32_t pid, const char *uri, uint64_t timestamp);
+
+	/* Something that is worth knowing about a benchmark happened at `timestamp`, in ns of CLOCK_MONOTONIC. `kind`: a
+	 * RUNNER_MARKER_. The host gives the starts and stops it was asked for as samples, with pid 0; the others are
+	 * the benchmark's own. In order of arrival, which need not be that of time. */
+	int (*marker)(void *state, int32_t pid, uint32_t kind, uint64_t timestamp);
+
+	/* Figures of benchmark number `index`, counted from 0 in order of first arrival: fills up to n_figures, and
+	 * returns how many there are; 0: there is no such benchmark. Those with RUNNER_FIGURE_SUMMARY become columns of
+	 * the summary; all benchmarks have the same ones in the same order. *ret_uri is the plugin's until close; "" for
+	 * what was measured and never named. */
+	int (*benchmark_figures)(void *state, uint64_t index, const char **ret_uri, struct runner_figure *ret_figures,
+		uint32_t n_figures);
 };
+
+/* The `size` of the first plugins of this ABI: through `close`, on 64-bit machines. */
+#define RUNNER_PLUGIN_SIZE_MIN 112u
 
 #define RUNNER_NO_FD 0x7fffffff
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "pipes/pipes.h"
 #include "process/child.h"
 #include "process/command.h"
 #include "process/identity.h"
@@ -29,6 +30,8 @@ struct run {
 	struct runner_host host;
 	struct signals signals;
 	struct child child;
+	struct pipes pipes;
+	struct integration integration;
 	struct summary summary;
 	void *state; /* of the plugin */
 	bool is_open;
@@ -46,11 +49,14 @@ static void close_plugin(struct run *run)
 static void run_deinit(struct run *run)
 {
 	child_deinit(&run->child);
+	pipes_deinit(&run->pipes);
 	close_plugin(run);
+	integration_deinit(&run->integration);
 	signals_deinit(&run->signals);
 	folder_deinit(&run->folder);
 	identity_deinit(&run->identity);
 	figures_deinit(&run->summary.figures);
+	benchmarks_deinit(&run->summary.benchmarks);
 }
 
 /* Says that a function of the plugin failed, unless the plugin did as it should. */
@@ -100,6 +106,19 @@ static int open_plugin(struct run *run)
 	return error < 0 ? error : 0;
 }
 
+/* After the plugin is open: what it forked must not inherit them. */
+static int open_pipes(struct run *run)
+{
+	int error;
+
+	if (run->options->no_integrations)
+		return 0;
+	error = pipes_init(&run->pipes, run->identity.uid, run->identity.gid, run->console);
+	if (error < 0)
+		return error;
+	return pipes_set_environment(run->environment, run->api->name, run->folder.path);
+}
+
 /* Forks the child and lets the plugin get hold of it. */
 static int make_child(struct run *run)
 {
@@ -125,6 +144,9 @@ static int make_child(struct run *run)
 	error = run->api->pre_exec(run->state, &child);
 	if (error < 0)
 		report_plugin(run, n_errors, "watch the command", error);
+	else
+		error = integration_init(
+		        &run->integration, run->api, run->state, run->options->scope, run->console);
 	return error < 0 ? error : 0;
 }
 
@@ -158,6 +180,17 @@ static void read_figures(struct run *run)
 		console_warning(run->console, "figures of the instrument without a name: %u", n_nameless);
 }
 
+static void read_benchmarks(struct run *run)
+{
+	int error = run->summary.is_finished
+	                    ? benchmarks_read(&run->summary.benchmarks, run->api, run->state)
+	                    : 0;
+
+	if (error < 0)
+		console_warning(
+		        run->console, "the figures of the benchmarks cannot be read: %s", strerror(-error));
+}
+
 /* Redraws the live line when it is time to. */
 static void draw(struct run *run)
 {
@@ -170,7 +203,13 @@ static void draw(struct run *run)
 	live_show_figures(&run->live, &run->summary.figures);
 }
 
-/* Until the command has ended: passes signals on, shows the live line. */
+/* The earlier of two timeouts as poll takes them. */
+static int earlier(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Until the command has ended: passes signals on, answers integrations, shows the live line. */
 static void wait_for_end(struct run *run)
 {
 	while (!run->child.ended) {
@@ -178,13 +217,17 @@ static void wait_for_end(struct run *run)
 		        {.fd = run->signals.fd, .events = POLLIN},
 		        {.fd = run->child.socket, .events = POLLIN},
 		        {.fd = run->child.pidfd, .events = POLLIN},
+		        {.fd = pipes_fd(&run->pipes), .events = POLLIN},
 		};
+		int timeout = earlier(live_timeout(&run->live), pipes_timeout(&run->pipes));
 
 		/* A kernel without memory to poll with can still wait. */
-		if (poll(fds, N_ELEMENTS(fds), live_timeout(&run->live)) < 0 && errno != EINTR)
+		if (poll(fds, N_ELEMENTS(fds), timeout) < 0 && errno != EINTR)
 			fds[2].revents = POLLIN;
 		if (fds[0].revents)
 			signals_take(&run->signals, &run->child);
+		/* At the end, too: the last words may have come with it. */
+		pipes_serve(&run->pipes, &run->integration);
 		if (fds[1].revents || fds[2].revents)
 			child_read_socket(&run->child);
 		if (fds[2].revents)
@@ -238,6 +281,7 @@ static void finish_plugin(struct run *run)
 	if (error >= 0)
 		run->summary.outcome = outcome;
 	read_figures(run);
+	read_benchmarks(run);
 	/* From here on no thread of the plugin says anything that the summary would miss. */
 	close_plugin(run);
 }
@@ -250,6 +294,9 @@ static int finish(struct run *run)
 
 	summary->wall_ns = live_elapsed(&run->live);
 	summary->wait_status = run->child.wait_status;
+	/* The next run may listen while this one finishes. */
+	pipes_deinit(&run->pipes);
+	pipes_warn(&run->pipes, &run->integration, run->console);
 	finish_plugin(run);
 	summary_warn(summary, run->console);
 	summary->exit_status = summary_exit_status(summary);
@@ -276,6 +323,8 @@ static int prepare(struct run *run)
 	if (error == 0)
 		error = open_plugin(run);
 	if (error == 0)
+		error = open_pipes(run);
+	if (error == 0)
 		error = make_child(run);
 	if (error < 0) {
 		console_ensure_error(run->console, error);
@@ -301,7 +350,12 @@ int run(const struct runner_plugin *api, const struct options *options, const st
 	        .folder = FOLDER_NONE,
 	        .signals = {.fd = -1},
 	        .child = CHILD_NONE,
-	        .summary = {.api = api, .command = options->command, .allow_loss = options->allow_loss},
+	        .pipes = PIPES_NONE,
+	        .summary = {.api = api,
+	                .command = options->command,
+	                .allow_loss = options->allow_loss,
+	                .allow_empty = options->allow_empty,
+	                .integration = &run.integration},
 	};
 	int status = prepare(&run);
 

@@ -41,6 +41,7 @@ static const struct runner_option options[] = {
         {"fake-litter", NULL, "leave files in the profile folder in open"},
         {"fake-nothing", "ANY", "an option without any effect"},
         {"fake-figures", "N", "have N figures"},
+        {"fake-benchmarks", "N", "have N benchmarks; number 77 has too few figures"},
         {"fake-rights", NULL, "note capabilities and limits"},
 };
 
@@ -315,6 +316,51 @@ static int fake_post_exec(void *state, int32_t wait_status,
 	return 0;
 }
 
+static int fake_integration(void *state, const char *name, const char *version)
+{
+	struct fake *fake = state;
+
+	dprintf(fake->log, "integration %s %s\n", name, version);
+	return 0;
+}
+
+static int fake_benchmark(void *state, int32_t pid, const char *uri, uint64_t timestamp)
+{
+	struct fake *fake = state;
+
+	dprintf(fake->log, "benchmark %d %s %d\n", pid > 0, uri, timestamp > 0);
+	return for_hook(fake, "fake-fail", "benchmark") ? -EIO : 0;
+}
+
+static int fake_marker(void *state, int32_t pid, uint32_t kind, uint64_t timestamp)
+{
+	struct fake *fake = state;
+
+	if (pid)
+		dprintf(fake->log, "marker %u %llu\n", kind, (unsigned long long)timestamp);
+	else
+		dprintf(fake->log, "sample %u\n", kind);
+	return 0;
+}
+
+/* As many as the option says, alternately named and not. */
+static int fake_benchmark_figures(void *state, uint64_t index, const char **ret_uri,
+        struct runner_figure *ret_figures, uint32_t n_figures)
+{
+	const struct runner_figure all[] = {
+	        {"allocs", "allocs", 12044 + index, RUNNER_UNIT_COUNT, RUNNER_FIGURE_SUMMARY},
+	        {"peak", "peak", 604000, RUNNER_UNIT_BYTES, RUNNER_FIGURE_SUMMARY},
+	        {"hidden", "hidden", index, RUNNER_UNIT_COUNT, 0},
+	};
+
+	if (index >= number(state, "fake-benchmarks"))
+		return 0;
+	*ret_uri = index % 2 ? "" : "tests/bench_x.py::test_a";
+	for (uint32_t i = 0; i < n_figures && i < sizeof(all) / sizeof(all[0]); i++)
+		ret_figures[i] = all[i];
+	return (int)(sizeof(all) / sizeof(all[0])) - (index == 77);
+}
+
 static void fake_close(void *state)
 {
 	struct fake *fake = state;
@@ -342,4 +388,8 @@ __attribute__((visibility("default"))) const struct runner_plugin runner_plugin 
         .figures = fake_figures,
         .post_exec = fake_post_exec,
         .close = fake_close,
+        .integration = fake_integration,
+        .benchmark = fake_benchmark,
+        .marker = fake_marker,
+        .benchmark_figures = fake_benchmark_figures,
 };

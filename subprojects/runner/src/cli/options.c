@@ -18,6 +18,9 @@ enum host_option {
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_ALLOW_LOSS,
+	OPTION_ALLOW_EMPTY,
+	OPTION_SCOPE,
+	OPTION_NO_INTEGRATIONS,
 	OPTION_HELP,
 	OPTION_VERSION,
 	N_HOST_OPTIONS,
@@ -32,6 +35,14 @@ const struct runner_option host_options[] = {
         [OPTION_QUIET] = {"quiet", NULL, "no live line and no summary, only warnings and errors"},
         [OPTION_VERBOSE] = {"verbose", NULL, "say what is done; twice: in detail"},
         [OPTION_ALLOW_LOSS] = {"allow-loss", NULL, "lost events do not change the exit status"},
+        [OPTION_ALLOW_EMPTY] = {"allow-empty", NULL,
+                "a run without a single benchmark, where benchmarks were to be expected, is no error"},
+        [OPTION_SCOPE] = {"scope", "auto|benchmarks|process",
+                "when to record: all the time (process), only while an integration says that a benchmark runs "
+                "(benchmarks), or all the time unless an integration announces itself (auto, the default)"},
+        [OPTION_NO_INTEGRATIONS] = {"no-integrations", NULL,
+                "do not listen to integrations, nor set variables that switch them on: any number of such runs "
+                "may go on at a time"},
         [OPTION_HELP] = {"help", NULL, "show this text, with the options of the instrument"},
         [OPTION_VERSION] = {"version", NULL, "show the version"},
 };
@@ -254,6 +265,22 @@ static int read_verbose(struct parser *parser, unsigned *ret_verbose)
 	return 0;
 }
 
+static int read_scope(struct parser *parser, enum scope *ret_scope)
+{
+	static const char *const names[] = {
+	        [SCOPE_AUTO] = "auto", [SCOPE_BENCHMARKS] = "benchmarks", [SCOPE_PROCESS] = "process"};
+	const char *value = parser->values[OPTION_SCOPE] ?: names[SCOPE_AUTO];
+
+	for (size_t i = 0; i < N_ELEMENTS(names); i++)
+		if (!strcmp(value, names[i])) {
+			*ret_scope = (enum scope)i;
+			return 0;
+		}
+	console_error(parser->console, "%s takes auto, benchmarks or process, not '%s'",
+	        parser->sources[OPTION_SCOPE], value);
+	return -EINVAL;
+}
+
 static int take_settings(const struct parser *parser, struct options *options)
 {
 	options->settings = calloc(parser->n_options, sizeof(*options->settings));
@@ -273,10 +300,15 @@ static int interpret(struct parser *parser, const struct runner_plugin *api, str
 	        .profile_folder = values[OPTION_PROFILE_FOLDER],
 	        .quiet = values[OPTION_QUIET],
 	        .allow_loss = values[OPTION_ALLOW_LOSS],
+	        .allow_empty = values[OPTION_ALLOW_EMPTY],
+	        .no_integrations = values[OPTION_NO_INTEGRATIONS],
 	        .help = values[OPTION_HELP],
 	        .version = values[OPTION_VERSION],
 	};
 	int error = read_verbose(parser, &options.verbose);
+
+	if (error == 0)
+		error = read_scope(parser, &options.scope);
 
 	/* getopt_long accepts abbreviations, the scan before the instrument is loaded does not. */
 	if (error == 0 && api && values[OPTION_INSTRUMENT] && strcmp(values[OPTION_INSTRUMENT], api->name)) {

@@ -25,10 +25,20 @@ struct options_scan {
 	bool asks_for_text;     /* --help or --version */
 };
 
+/* When something is recorded. */
+enum scope {
+	SCOPE_AUTO,       /* always, until an integration announces itself: then as SCOPE_BENCHMARKS */
+	SCOPE_BENCHMARKS, /* while an integration says that a benchmark runs */
+	SCOPE_PROCESS,    /* always */
+};
+
 struct options {
 	const char *profile_folder; /* NULL: a new one in TMPDIR */
 	bool quiet;
 	bool allow_loss;
+	bool allow_empty;
+	bool no_integrations;
+	enum scope scope;
 	bool help;
 	bool version;
 	unsigned verbose;

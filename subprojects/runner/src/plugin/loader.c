@@ -118,10 +118,10 @@ static int check_api(
 		        api->abi_major, RUNNER_ABI_MAJOR);
 		return -EPROTO;
 	}
-	if (api->size < sizeof(*api)) {
+	if (api->size < RUNNER_PLUGIN_SIZE_MIN) {
 		console_error(console,
-		        "the instrument %s describes itself in %u bytes, plugin ABI %u takes at least %zu",
-		        path, api->size, RUNNER_ABI_MAJOR, sizeof(*api));
+		        "the instrument %s describes itself in %u bytes, plugin ABI %u takes at least %u", path,
+		        api->size, RUNNER_ABI_MAJOR, RUNNER_PLUGIN_SIZE_MIN);
 		return -EPROTO;
 	}
 	fault = find_fault(api, instrument);

@@ -28,7 +28,9 @@ int summary_exit_status(const struct summary *summary)
 		return STATUS_LOST;
 	if (summary->outcome.n_not_traced)
 		return STATUS_NOT_TRACED;
-	return summary->outcome.gate_failed ? STATUS_GATE : 0;
+	if (summary->outcome.gate_failed)
+		return STATUS_GATE;
+	return integration_is_empty(summary->integration) && !summary->allow_empty ? STATUS_NO_BENCHMARK : 0;
 }
 
 void summary_warn(const struct summary *summary, struct console *console)
@@ -48,6 +50,11 @@ void summary_warn(const struct summary *summary, struct console *console)
 		console_warning(console, "programs or libraries not traced: %s", count);
 	if (summary->outcome.gate_failed)
 		console_warning(console, "a gate failed");
+	if (integration_is_empty(summary->integration))
+		console_warning(console, "no benchmark ran: %s%s",
+		        summary->integration->has_spoken ? "an integration spoke, and named none"
+		                                         : "no integration spoke",
+		        summary->allow_empty ? " (allowed)" : "");
 }
 
 static void print_result(const struct summary *summary, FILE *stream)
@@ -68,18 +75,20 @@ void summary_print(const struct summary *summary, const struct folder *folder, s
 {
 	char *text CLEANUP_FREE = NULL;
 	char *table CLEANUP_FREE = NULL;
+	char *benchmarks CLEANUP_FREE = NULL;
 	char *path CLEANUP_FREE = strdup(folder->path);
 	size_t size = 0;
 	FILE *stream;
 
-	if (console->quiet || !path || figures_table(&summary->figures, console->colour, &table) < 0)
+	if (console->quiet || !path || figures_table(&summary->figures, console->colour, &table) < 0 ||
+	        benchmarks_table(&summary->benchmarks, &benchmarks) < 0)
 		return;
 	stream = open_memstream(&text, &size);
 	if (!stream)
 		return;
 	text_defuse(path);
 	print_result(summary, stream);
-	fprintf(stream, "%srunner: profile: %s\n", table, path);
+	fprintf(stream, "%s%srunner: profile: %s\n", table, benchmarks, path);
 	if (fclose(stream) == 0)
 		console_write(console, text);
 }
@@ -166,7 +175,50 @@ static bool add_outcome(struct json_object *root, const struct summary *summary)
 	       add(root, "lost", json_object_new_uint64(summary->outcome.n_lost)) &&
 	       add(root, "not_traced", json_object_new_uint64(summary->outcome.n_not_traced)) &&
 	       add(root, "gate_failed", json_object_new_boolean(summary->outcome.gate_failed)) &&
-	       add(root, "allow_loss", json_object_new_boolean(summary->allow_loss));
+	       add(root, "allow_loss", json_object_new_boolean(summary->allow_loss)) &&
+	       add(root, "allow_empty", json_object_new_boolean(summary->allow_empty)) &&
+	       add(root, "no_benchmark",
+	               json_object_new_boolean(integration_is_empty(summary->integration)));
+}
+
+static bool add_integration(struct json_object *root, const struct integration *integration)
+{
+	struct json_object *object;
+
+	if (!integration->has_spoken)
+		return json_object_object_add(root, "integration", NULL) == 0;
+	object = json_object_new_object();
+	return add(root, "integration", object) && add(object, "name", new_string(integration->name ?: "")) &&
+	       add(object, "version", new_string(integration->version ?: ""));
+}
+
+static bool add_benchmark(struct json_object *array, const struct benchmarks *benchmarks, size_t index)
+{
+	const struct runner_figure *figures = benchmarks_figures(benchmarks, index);
+	struct json_object *object = json_object_new_object();
+
+	if (!object || json_object_array_add(array, object) < 0) {
+		json_object_put(object);
+		return false;
+	}
+	if (!add(object, "uri", new_string(benchmarks->uris[index])))
+		return false;
+	for (uint32_t i = 0; i < benchmarks->n_figures; i++)
+		if (!add(object, figures[i].key, json_object_new_uint64(figures[i].value)))
+			return false;
+	return true;
+}
+
+static bool add_benchmarks(struct json_object *root, const struct benchmarks *benchmarks)
+{
+	struct json_object *array = json_object_new_array();
+
+	if (!add(root, "benchmarks", array))
+		return false;
+	for (size_t i = 0; i < benchmarks->n; i++)
+		if (!add_benchmark(array, benchmarks, i))
+			return false;
+	return true;
 }
 
 static bool add_figures(struct json_object *root, const struct figures *figures)
@@ -211,7 +263,8 @@ int summary_write(const struct summary *summary, const struct folder *folder, co
 	int error;
 
 	if (!root || !add_versions(root, summary) || !add_run(root, summary) || !add_outcome(root, summary) ||
-	        !add_figures(root, &summary->figures) ||
+	        !add_integration(root, summary->integration) || !add_figures(root, &summary->figures) ||
+	        !add_benchmarks(root, &summary->benchmarks) ||
 	        !add_strings(root, "messages", console->kept, console->n_kept) ||
 	        !add(root, "n_messages_left_out", json_object_new_uint64(console->n_not_kept)))
 		return -ENOMEM;

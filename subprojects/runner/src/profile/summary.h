@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "pipes/integration.h"
+#include "profile/benchmarks.h"
 #include "profile/folder.h"
 #include "runner_plugin.h"
 #include "term/console.h"
@@ -20,7 +22,10 @@ struct summary {
 	bool is_finished;        /* post_exec succeeded: the outcome is valid */
 	struct runner_outcome outcome;
 	bool allow_loss;
+	bool allow_empty;
+	const struct integration *integration;
 	struct figures figures;
+	struct benchmarks benchmarks;
 	int exit_status; /* of the runner */
 };
 
@@ -35,8 +40,9 @@ void summary_print(const struct summary *summary, const struct folder *folder, s
 
 /* Writes summary.json, with the messages that the console kept. Keys: version (1), runner {version,
  * abi_major}, instrument {name, version}, command [], started (UTC), wall_ns, command_status {exited |
- * signal}, exit_status, complete, lost, not_traced, gate_failed, allow_loss, figures {key: number}, messages
- * [], n_messages_left_out. Strings that are not UTF-8 have U+FFFD for what is not. -errno: the file is not
+ * signal}, exit_status, complete, lost, not_traced, gate_failed, allow_loss, allow_empty, no_benchmark,
+ * integration {name, version} (null: none spoke; "" when it did not say), figures {key: number}, benchmarks
+ * [{uri, key: number}], messages [], n_messages_left_out. Strings that are not UTF-8 have U+FFFD for what is not. -errno: the file is not
  * complete. */
 int summary_write(const struct summary *summary, const struct folder *folder, const struct console *console);
 

@@ -168,6 +168,16 @@ char *text_utf8(const char *text)
 	return copy;
 }
 
+bool text_is_utf8(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length = 1;
+
+	for (; *at && length; at += length)
+		length = sequence_length(at);
+	return length > 0;
+}
+
 int text_parse_bool(const char *text, bool *ret_value)
 {
 	static const char *const words[2][3] = {{"0", "false", "no"}, {"1", "true", "yes"}};

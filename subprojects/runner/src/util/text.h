@@ -31,6 +31,9 @@ void text_defuse(char *text);
  * caller frees it. */
 char *text_utf8(const char *text);
 
+/* Whether all of `text` is well-formed UTF-8. */
+bool text_is_utf8(const char *text);
+
 /* Reads 1/0, true/false, yes/no in any case. -EINVAL: none of them. */
 int text_parse_bool(const char *text, bool *ret_value);
 

@@ -1,6 +1,6 @@
 /* string_pool.h: interned strings: equal text has an equal number. */
-#ifndef POST_REPORT_STRING_POOL_H
-#define POST_REPORT_STRING_POOL_H
+#ifndef POST_UTIL_STRING_POOL_H
+#define POST_UTIL_STRING_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* benchmarks.c: markers and URIs to windows. */
-#include "report/benchmarks.h"
+#include "artifact/benchmarks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "artifact/cursor.h"
-#include "report/string_pool.h"
+#include "util/string_pool.h"
 #include "util/cleanup.h"
 #include "util/file.h"
 #include "util/grow.h"
@@ -195,8 +195,9 @@ static int add_window(struct parser *parser, uint64_t begin, uint64_t end)
 	return 0;
 }
 
-/* A start inside a window and an end outside one say nothing new: the pipes' own start and the integration's
- * may both be there. */
+/* A start inside a window begins it anew: either what was begun before was never ended, its process having
+ * died, or both the pipes' own start and the integration's are there, of which the inner one is closer. An
+ * end outside a window says nothing new. */
 static int make_windows(struct parser *parser)
 {
 	const struct markers *markers = parser->samples.n ? &parser->samples : &parser->rounds;
@@ -211,7 +212,7 @@ static int make_windows(struct parser *parser)
 	for (size_t i = 0; i < markers->n && !error; i++) {
 		const struct marker *marker = &markers->markers[i];
 
-		if (marker->begin && !open)
+		if (marker->begin)
 			begin = marker->time;
 		else if (!marker->begin && open)
 			error = add_window(parser, begin, marker->time);
@@ -286,8 +287,8 @@ int benchmarks_parse(const void *data, size_t n, struct benchmarks *ret_benchmar
 
 int benchmarks_read(int profile_fd, struct benchmarks *ret_benchmarks)
 {
-	CLEANUP_CLOSE int fd =
-	        openat(profile_fd, "results/ExecutionTimestamps.msgpack", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int fd = openat(profile_fd, "results/ExecutionTimestamps.msgpack",
+	        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	CLEANUP_FREE char *data = NULL;
 	struct stat info;
 	ssize_t n;

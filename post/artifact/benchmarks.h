@@ -1,6 +1,6 @@
 /* benchmarks.h: which benchmark ran when, from results/ExecutionTimestamps.msgpack (FORMATS.md section 3). */
-#ifndef POST_REPORT_BENCHMARKS_H
-#define POST_REPORT_BENCHMARKS_H
+#ifndef POST_ARTIFACT_BENCHMARKS_H
+#define POST_ARTIFACT_BENCHMARKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

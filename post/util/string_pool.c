@@ -1,5 +1,5 @@
 /* string_pool.c: interned strings in blocks that never move. */
-#include "report/string_pool.h"
+#include "util/string_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
