@@ -153,6 +153,23 @@ void records_add_definitions(struct records *records, uint64_t n, uint32_t n_byt
 	}
 }
 
+size_t records_chunk(const struct records *records, size_t at, size_t limit)
+{
+	const char *data = records->memory + 2 * sysconf(_SC_PAGESIZE);
+	size_t n = 0;
+
+	while (at + n < records->n_bytes) {
+		uint32_t size;
+
+		memcpy(&size, data + at + n, sizeof(size));
+		size = (2 * sizeof(size) + size + 7) & ~7u;
+		if (n + size > limit)
+			break;
+		n += size;
+	}
+	return n;
+}
+
 void records_rewind(struct records *records)
 {
 	*(unsigned long *)records->memory = 0;

@@ -25,6 +25,9 @@ void records_add_realistic(struct records *records, uint64_t n);
 /* Definitions with n_bytes of random bytes each. */
 void records_add_definitions(struct records *records, uint64_t n, uint32_t n_bytes);
 
+/* How many bytes of whole records there are from `at` on, `limit` at most. */
+size_t records_chunk(const struct records *records, size_t at, size_t limit);
+
 /* As if nothing had been taken yet. */
 void records_rewind(struct records *records);
 

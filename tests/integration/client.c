@@ -2,6 +2,7 @@
 #include "integration/client.h"
 
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <json.h>
 #include <stdlib.h>
@@ -162,4 +163,44 @@ void client_must_allocate(const struct capture *capture, const struct client_ben
 		cr_assert_eq(number(member(object, "allocations-by-stack"), "whole"), number(sum, "count"),
 		        "%s", json_object_to_json_string(member(object, "allocations-by-stack")));
 	json_object_put(object);
+}
+
+void client_must_have_map(const struct capture *capture)
+{
+	CLEANUP_FREE char *pattern = test_text("%s/perf-[0-9]*.map", capture->folder);
+	glob_t found;
+
+	cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no %s", pattern);
+	globfree(&found);
+}
+
+/* Whether one of the ranges [path, start, end] is of such a file. */
+static bool has_range(json_object *ranges, const char *part)
+{
+	for (size_t i = 0; i < json_object_array_length(ranges); i++) {
+		json_object *range = json_object_array_get_idx(ranges, i);
+		uint64_t start = json_object_get_uint64(json_object_array_get_idx(range, 1));
+		uint64_t end = json_object_get_uint64(json_object_array_get_idx(range, 2));
+
+		if (strstr(json_object_get_string(json_object_array_get_idx(range, 0)), part) && start < end)
+			return true;
+	}
+	return false;
+}
+
+void client_must_ignore(const struct capture *capture, const char *part)
+{
+	CLEANUP_FREE char *path = test_text("%s/memory_metadata.json", capture->folder);
+	json_object *metadata = json_object_from_file(path);
+	bool found = false;
+
+	cr_assert_not_null(metadata, "cannot read %s", path);
+	json_object_object_foreach(member(metadata, "ignored_modules_by_pid"), pid, ranges)
+	{
+		(void)pid;
+		found = found || has_range(ranges, part);
+	}
+	cr_assert(found, "no range of %s in %s", part,
+	        json_object_to_json_string(member(metadata, "ignored_modules_by_pid")));
+	json_object_put(metadata);
 }

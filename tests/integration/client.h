@@ -31,4 +31,10 @@ void client_must_have(const struct capture *capture, const char *integration,
 /* The allocations of one size in the whole profile (uri NULL) or one benchmark must be as the fields say. */
 void client_must_allocate(const struct capture *capture, const struct client_benchmark *benchmark);
 
+/* The map of names of the code that a process made at run time must be in the profile. */
+void client_must_have_map(const struct capture *capture);
+
+/* A range of a file with this in its path must be among those that a report may fold away. */
+void client_must_ignore(const struct capture *capture, const char *part);
+
 #endif

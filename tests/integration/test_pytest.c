@@ -1,7 +1,6 @@
 /* test_pytest.c: pytest-codspeed, under Debian's Python, and under one that names its functions to perf. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "integration/client.h"
 #include "support/memory.h"
@@ -25,7 +24,8 @@ static bool has_numpy(const char *python)
 	return found;
 }
 
-static void run_benchmarks(const char *client, const char *name, const struct client_benchmark *benchmarks)
+static void run_benchmarks(
+        const char *client, const char *name, const struct client_benchmark *benchmarks, bool has_map)
 {
 	CLEANUP_FREE char *folder = client_install(client);
 	CLEANUP_FREE char *python = test_text("%s/venv/bin/python", folder);
@@ -42,6 +42,9 @@ static void run_benchmarks(const char *client, const char *name, const struct cl
 	client_must_have(&capture, "pytest-codspeed", benchmarks, n);
 	for (size_t i = 0; i < n; i++)
 		client_must_allocate(&capture, &benchmarks[i]);
+	client_must_ignore(&capture, "python3");
+	if (has_map)
+		client_must_have_map(&capture);
 	capture_deinit(&capture);
 }
 
@@ -67,7 +70,7 @@ Test(pytest, three_benchmarks)
 	                .whole = true},
 	};
 
-	run_benchmarks("pytest", "integration-pytest", benchmarks);
+	run_benchmarks("pytest", "integration-pytest", benchmarks, false);
 }
 
 /* Here the integration names the functions of Python, calls each benchmark once before it measures it, and
@@ -92,5 +95,5 @@ Test(pytest, python_functions)
 	                .whole = true},
 	};
 
-	run_benchmarks("pytest-perf", "integration-pytest-perf", benchmarks);
+	run_benchmarks("pytest-perf", "integration-pytest-perf", benchmarks, true);
 }

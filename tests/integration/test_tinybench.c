@@ -31,5 +31,6 @@ Test(tinybench, two_benchmarks)
 	client_must_have(&capture, "codspeed-node", benchmarks, 2);
 	for (size_t i = 0; i < 2; i++)
 		client_must_allocate(&capture, &benchmarks[i]);
+	client_must_have_map(&capture);
 	capture_deinit(&capture);
 }
