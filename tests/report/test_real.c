@@ -168,8 +168,8 @@ Test(real, off_the_box)
 	        work));
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		free(run(&status,
-		        "cd %s && \"$MEMSTACKS_REAL\" %s profile.out > here && "
-		        NO_PROC "chroot box /memstacks %s profile.out > there && test -s here && cmp here there",
+		        "cd %s && \"$MEMSTACKS_REAL\" %s profile.out > here && " NO_PROC
+		        "chroot box /memstacks %s profile.out > there && test -s here && cmp here there",
 		        work, commands[i], commands[i]));
 		cr_assert_eq(status, 0, "%s", commands[i]);
 	}
