@@ -6,8 +6,9 @@
 #include "capture/capture.h"
 #include "util/cleanup.h"
 
-/* Every call of the fixture and nothing else, from its first call on. Before that is what the C library allocates while
- * it starts: in a program that has its allocator inside no counter can be preloaded to tell that. */
+/* Every call of the fixture and nothing else, from its first call on. Before that is what the C library
+ * allocates while it starts: in a program that has its allocator inside no counter can be preloaded to tell
+ * that. */
 static void must_equal_from_its_first_call(const struct capture *capture)
 {
 	const struct call_record *first = &capture->fixture.log->records[0];

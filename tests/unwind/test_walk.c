@@ -26,8 +26,9 @@
 #define BARE      0x90000 /* a module without unwind data; its last page is a first function */
 #define BARE_MAIN 0x90f00
 #define GENERATED 0xa0000 /* outside any file, with a name */
-#define PYTHON    0xa8000 /* the same, a trampoline of Python of 11 bytes, whose call ends before the seventh \
-	                   */
+#define PYTHON                                                                                               \
+	0xa8000 /* the same, a trampoline of Python of 11 bytes, whose call ends before the seventh          \
+	         */
 #define NOWHERE 0xb0000
 
 static struct cfi_builder builder;
