@@ -243,5 +243,5 @@ Test(dialogue, processes)
 	text = host_read(host_profile_file("calls.txt"));
 	for (char *at = text; (at = strstr(at, "benchmark 1 many/")); at++)
 		n++;
-	cr_expect_eq(n, 200);
+	cr_expect_eq(n, 200, "%u", n);
 }

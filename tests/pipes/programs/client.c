@@ -88,6 +88,9 @@ static size_t receive(uint32_t words[3])
 		if (poll(&wait, 1, TIMEOUT_MS) <= 0)
 			return 0;
 		n_read = read(answers, (char *)words + n, n_expected - n);
+		/* Another client was faster: it will leave this one its own. */
+		if (n_read < 0 && errno == EAGAIN)
+			continue;
 		if (n_read <= 0)
 			die("cannot read an answer");
 		n += (size_t)n_read;
