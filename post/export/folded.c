@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/characters.h"
+#include "util/utf8.h"
 
 /* A name without the characters that mean something in this format: `;` separates frames, a line ends the
  * stack. */
@@ -16,12 +16,12 @@ static void put_name(FILE *out, const char *name)
 
 	while (*name) {
 		start = name;
-		character = character_next(&name, &valid);
+		character = utf8_next(&name, &valid);
 		if (!valid)
 			fputs("\xef\xbf\xbd", out);
 		else if (character == ';')
 			putc(':', out);
-		else if (character_is_control(character))
+		else if (utf8_is_control(character))
 			putc('?', out);
 		else
 			fwrite(start, 1, (size_t)(name - start), out);

@@ -226,11 +226,6 @@ bool heap_order_next(struct heap_order *order, struct heap_row *ret_row)
 	return true;
 }
 
-uint64_t heap_order_window(const struct heap_order *order)
-{
-	return order->window;
-}
-
 uint64_t heap_order_n_held_max(const struct heap_order *order)
 {
 	return order->n_held_max;

@@ -63,8 +63,7 @@ void heap_order_end(struct heap_order *order);
 /* The next row that is surely the next one; false where more has to be added first. */
 bool heap_order_next(struct heap_order *order, struct heap_row *ret_row);
 
-/* The window in ns, and how many rows are held back at most (for people). */
-uint64_t heap_order_window(const struct heap_order *order);
+/* How many rows are held back at most (for people). */
 uint64_t heap_order_n_held_max(const struct heap_order *order);
 
 /* Rows given too early, since no memory-bounded window covers a stream with absurd times (or one that changed

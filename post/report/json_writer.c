@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "report/characters.h"
+#include "util/utf8.h"
 
 void json_writer_init(struct json_writer *json, FILE *out, bool pretty)
 {
@@ -59,7 +59,7 @@ static void put_text(FILE *out, const char *text)
 	putc('"', out);
 	while (*text) {
 		start = text;
-		character = character_next(&text, &valid);
+		character = utf8_next(&text, &valid);
 		if (valid)
 			put_character(out, character, start, (size_t)(text - start));
 		else

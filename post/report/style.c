@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "util/grow.h"
-#include "report/characters.h"
+#include "util/utf8.h"
 
 static const char *const codes[] = {[STYLE_PLAIN] = "",
         [STYLE_HEADING] = "\033[1m",
@@ -38,8 +38,8 @@ void text_put(const struct text_out *text, enum style style, const char *string)
 	style_begin(text, style);
 	while (*string) {
 		start = string;
-		character = character_next(&string, &valid);
-		if (valid && !character_is_control(character))
+		character = utf8_next(&string, &valid);
+		if (valid && !utf8_is_control(character))
 			fwrite(start, 1, (size_t)(string - start), text->out);
 		else
 			for (; start < string; start++)
@@ -68,8 +68,8 @@ size_t text_width(const char *string)
 
 	while (*string) {
 		start = string;
-		character = character_next(&string, &valid);
-		width += valid && !character_is_control(character) ? 1 : 4 * (size_t)(string - start);
+		character = utf8_next(&string, &valid);
+		width += valid && !utf8_is_control(character) ? 1 : 4 * (size_t)(string - start);
 	}
 	return width;
 }

@@ -10,7 +10,7 @@
 #include "report/number.h"
 #include "report/short_name.h"
 #include "report/style.h"
-#include "report/characters.h"
+#include "util/utf8.h"
 
 /* Whether the C library takes the n bytes for one character; its number. */
 static bool convert(iconv_t converter, const char *bytes, size_t n, uint32_t *ret_character)
@@ -39,7 +39,7 @@ Test(characters, agrees_with_iconv)
 			        (char)borders[rest / 11 % 11], (char)borders[rest / 121], 0};
 
 			at = text;
-			character = character_next(&at, &valid);
+			character = utf8_next(&at, &valid);
 			any = false;
 			for (n = 1; n <= 4 && !any; n++)
 				any = convert(converter, text, n, &expected);
@@ -60,7 +60,7 @@ Test(characters, stops_at_the_end)
 	bool valid;
 
 	for (; *at; n++) {
-		character_next(&at, &valid);
+		utf8_next(&at, &valid);
 		cr_assert(!valid);
 	}
 	cr_assert_eq(n, 3);
