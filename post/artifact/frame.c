@@ -60,7 +60,9 @@ uint64_t artifact_frame_n_events(const struct artifact_frame *frame)
 int artifact_frame_compress(struct artifact_frame *frame, const uint8_t **ret_data, size_t *ret_n)
 {
 	size_t n;
-	int r = frame->n_compressed ? 0 : grow_array(&frame->compressed, &frame->n_allocated, ZSTD_compressBound(frame->events.size), 1);
+	int r = frame->n_compressed ? 0
+	                            : grow_array(&frame->compressed, &frame->n_allocated,
+	                                      ZSTD_compressBound(frame->events.size), 1);
 
 	if (r < 0)
 		return r;

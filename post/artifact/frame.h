@@ -26,8 +26,8 @@ int artifact_frame_add(struct artifact_frame *frame, const struct event *event);
 size_t artifact_frame_n_bytes(const struct artifact_frame *frame);
 uint64_t artifact_frame_n_events(const struct artifact_frame *frame);
 
-/* Compresses what was added (also nothing at all: an empty frame); once, however often it is asked. The result
- * belongs to the frame and is valid until it changes. 0 or -ENOMEM. */
+/* Compresses what was added (also nothing at all: an empty frame); once, however often it is asked. The
+ * result belongs to the frame and is valid until it changes. 0 or -ENOMEM. */
 int artifact_frame_compress(struct artifact_frame *frame, const uint8_t **ret_data, size_t *ret_n);
 
 /* Empties it for the next one. */

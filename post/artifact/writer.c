@@ -88,7 +88,8 @@ int artifact_writer_flush(struct artifact_writer *writer)
 {
 	if (writer->error)
 		return writer->error;
-	return artifact_frame_n_events(writer->pending) > 0 ? artifact_writer_put(writer, writer->pending) : 0;
+	return artifact_frame_n_events(writer->pending) > 0 ? artifact_writer_put(writer, writer->pending)
+	                                                    : 0;
 }
 
 int artifact_writer_finish(struct artifact_writer *writer)

@@ -9,6 +9,7 @@
 #include "resolve/module.h"
 #include "resolve/process.h"
 #include "resolve/texts.h"
+#include "resolve/trampoline.h"
 #include "unwind/walk.h"
 #include "util/cleanup.h"
 
@@ -179,6 +180,18 @@ static int prepare_process(struct resolver *resolver, struct process *process)
 	return process_prepare(process, &resolver->folder, info, resolver->modules);
 }
 
+static struct walk_place find_generated(const struct query *query, uint64_t address)
+{
+	const struct symbol *symbol = symbols_find(&query->process->generated, address);
+
+	if (!symbol)
+		return (struct walk_place){0};
+	return (struct walk_place){
+	        .rule = trampoline_rule(query->resolver->folder.arch, symbol, address),
+	        .known_code = true,
+	};
+}
+
 static struct walk_place find_place(void *context, uint64_t address)
 {
 	struct query *query = context;
@@ -192,8 +205,7 @@ static struct walk_place find_place(void *context, uint64_t address)
 		return (struct walk_place){0};
 	}
 	if (!placement)
-		return (struct walk_place){
-		        .known_code = symbols_find(&query->process->generated, address) != NULL};
+		return find_generated(query, address);
 	return (struct walk_place){
 	        .module = placement->module,
 	        .rules = placement->module->rules,

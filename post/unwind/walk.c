@@ -69,6 +69,10 @@ static int look_at(const struct walker *walker, uint64_t address, struct look *r
 		look.state = module_rules_find(look.place.rules, address - look.place.bias, &look.rule);
 	if (look.state < 0)
 		return look.state;
+	if (look.state == MODULE_RULE_NONE && look.place.rule) {
+		look.state = MODULE_RULE_FOUND;
+		look.rule = look.place.rule;
+	}
 	*ret_look = look;
 	return 0;
 }

@@ -14,6 +14,7 @@
 struct walk_place {
 	void *module;               /* the caller's own; NULL: code outside any file, or nothing known */
 	struct module_rules *rules; /* NULL where the module has none */
+	const struct rule *rule;    /* of code outside any file, where its shape is known; or NULL */
 	uint64_t bias;              /* AVMA - SVMA; 0 where module is NULL */
 	bool known_code;            /* in a module, or code generated at run time that has a name */
 };

@@ -69,5 +69,5 @@ uint32_t utf8_next(const char **text, bool *ret_valid)
 bool utf8_is_control(uint32_t character)
 {
 	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
-	        (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }

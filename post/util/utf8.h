@@ -13,8 +13,8 @@ size_t utf8_length(const char *text, size_t n);
  * JSON can carry. The caller frees it. NULL: no memory. */
 char *utf8_clean(const char *text, size_t n);
 
-/* The character at *text (not the terminating NUL), which moves behind it. Bytes that are no UTF-8 come one at
- * a time: *ret_valid is false and the result is the byte. */
+/* The character at *text (not the terminating NUL), which moves behind it. Bytes that are no UTF-8 come one
+ * at a time: *ret_valid is false and the result is the byte. */
 uint32_t utf8_next(const char **text, bool *ret_valid);
 
 /* Whether a terminal might act on the character instead of showing it: control characters, and those that

@@ -12,6 +12,7 @@
 #include "module/inline_tables.h"
 #include "module/symbols.h"
 #include "module/unwind_data.h"
+#include "profile/executions.h"
 #include "util/cleanup.h"
 #include "util/file.h"
 
@@ -161,6 +162,32 @@ static void make_inlines_seeds(void)
 	close(fd);
 }
 
+static void make_benchmarks_seed(void)
+{
+	struct executions executions = {0};
+	CLEANUP_CLOSE int folder = -1;
+	int r = 0;
+
+	mkdir("benchmarks", 0755);
+	mkdir("benchmarks/results", 0755);
+	unlink("benchmarks/" EXECUTIONS_NAME);
+	folder = open("benchmarks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned i = 0; i < 3 && r >= 0; i++) {
+		r = executions_mark(&executions, 100 * i + 10, EXECUTION_SAMPLE_START);
+		if (r >= 0)
+			r = executions_mark(&executions, 100 * i + 60, EXECUTION_SAMPLE_END);
+		if (r >= 0)
+			r = executions_name(&executions, 100 * i + 70, i < 2 ? "bench.py::test_a" : "b");
+	}
+	if (r >= 0)
+		r = executions_write(&executions, folder, getuid(), getgid());
+	if (r < 0) {
+		errno = -r;
+		fail("benchmarks");
+	}
+	executions_deinit(&executions);
+}
+
 /* Small modules of several kinds, out of the folder of fixtures. */
 static void make_module_seeds(int fixtures)
 {
@@ -198,6 +225,7 @@ int main(int argc, char **argv)
 	make_unwind_data_seeds();
 	make_symbols_seeds();
 	make_inlines_seeds();
+	make_benchmarks_seed();
 	make_module_seeds(fixtures);
 	return 0;
 }

@@ -137,7 +137,7 @@ static void run_case(const char *program, struct call_path *paths, size_t n_path
 	{                                                                                                    \
 		struct call_path paths[] = {__VA_ARGS__};                                                    \
                                                                                                              \
-		run_case(program, paths, sizeof(paths) / sizeof(paths[0]));                                       \
+		run_case(program, paths, sizeof(paths) / sizeof(paths[0]));                                  \
 	}
 
 #define RECURSION(test, program, ...)                                                                        \

@@ -74,23 +74,25 @@ static void run_case(const char *const *argv, unsigned every, size_t min_stacks,
 Test(programs, python, .timeout = 120)
 {
 	run_case(ARGUMENTS("/usr/bin/python3", "-S", "-c",
-	            "import json; print(len(json.dumps([{'a': i, 'b': [str(i)] * 3} for i in range(300)])))"),
+	                 "import json; print(len(json.dumps([{'a': i, 'b': [str(i)] * 3} for i in "
+	                 "range(300)])))"),
 	        197, 50, "PYTHONMALLOC=malloc");
 }
 
 Test(programs, perl, .timeout = 120)
 {
 	run_case(ARGUMENTS("/usr/bin/perl", "-e",
-	            "my %h; $h{$_} = [$_, 'x' x $_] for 1..3000; print scalar keys %h"),
+	                 "my %h; $h{$_} = [$_, 'x' x $_] for 1..3000; print scalar keys %h"),
 	        47, 50, NULL);
 }
 
 Test(programs, sqlite, .timeout = 120)
 {
 	run_case(ARGUMENTS("/usr/bin/sqlite3", ":memory:",
-	            "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c "
-	            "where x < 3000)"
-	            " insert into t select x, 'v' || x from c; select count(*) from t;"),
+	                 "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from "
+	                 "c "
+	                 "where x < 3000)"
+	                 " insert into t select x, 'v' || x from c; select count(*) from t;"),
 	        41, 50, NULL);
 }
 

@@ -168,7 +168,7 @@ static void run_case(const char *name, const char *fixture, const char *library)
 #define SNAPSHOT(test, ...)                                                                                  \
 	Test(snapshots, test, .timeout = 120)                                                                \
 	{                                                                                                    \
-		run_case(#test, __VA_ARGS__);                                                                     \
+		run_case(#test, __VA_ARGS__);                                                                \
 	}
 
 SNAPSHOT(recursion, "recursion", NULL)

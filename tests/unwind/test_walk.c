@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cfi_builder.h"
+#include "resolve/trampoline.h"
 #include "util/cleanup.h"
 
 #define STACK 0x7f0000
@@ -25,7 +26,10 @@
 #define BARE      0x90000 /* a module without unwind data; its last page is a first function */
 #define BARE_MAIN 0x90f00
 #define GENERATED 0xa0000 /* outside any file, with a name */
-#define NOWHERE   0xb0000
+#define PYTHON                                                                                               \
+	0xa8000 /* the same, a trampoline of Python of 11 bytes, whose call ends before the seventh          \
+	         */
+#define NOWHERE 0xb0000
 
 static struct cfi_builder builder;
 static struct module_rules *rules;
@@ -77,6 +81,11 @@ static struct walk_place find(void *context, uint64_t address)
 		        .module = &module, .rules = rules, .bias = BIAS, .known_code = true};
 	if (address >= BARE && address < BARE + 0x1000)
 		return (struct walk_place){.module = &bare, .bias = BARE - 0x1000, .known_code = true};
+	if (address >= PYTHON && address < PYTHON + 11)
+		return (struct walk_place){.known_code = true,
+		        .rule = trampoline_rule(unwind_arch_find("x86_64"),
+		                &(struct symbol){.addr = PYTHON, .size = 11, .name = "py::f:/f.py"},
+		                address)};
 	if (address >= GENERATED && address < GENERATED + 0x1000)
 		return (struct walk_place){.known_code = true};
 	return (struct walk_place){0};
@@ -445,4 +454,36 @@ Test(walk, random_stacks_end, .timeout = 60)
 		cr_assert_leq(walk.n_frames, 100);
 		walk_deinit(&walk);
 	}
+}
+
+/* Two trampolines, between code with rules; the frame pointer leads nowhere. */
+Test(walk, leaves_trampolines_of_python)
+{
+	const struct scene scene = {
+	        .words = {PYTHON + 6, 0xdead, IN_MODULE(FRAME_24) + 0x10, 1, 2, 3, PYTHON + 6, 0xdead,
+	                IN_MODULE(FIRST) + 0x10},
+	        .n_words = 9,
+	        .rbp = 0x5555,
+	        .pc = IN_MODULE(ALLOCATOR),
+	};
+	const uint64_t addresses[] = {IN_MODULE(ALLOCATOR), PYTHON + 5, IN_MODULE(FRAME_24) + 0xf, PYTHON + 5,
+	        IN_MODULE(FIRST) + 0xf};
+
+	expect(&scene, WALK_BASE, false, addresses, 5);
+}
+
+/* Only what has the name, the length and the place of the call of one. */
+Test(walk, knows_trampolines_of_python)
+{
+	const struct unwind_arch *arch = unwind_arch_find("x86_64");
+	struct symbol symbol = {.addr = PYTHON, .size = 11, .name = "py::f:/f.py"};
+
+	cr_assert_not_null(trampoline_rule(arch, &symbol, PYTHON + 5));
+	cr_expect_null(trampoline_rule(arch, &symbol, PYTHON + 4));
+	cr_expect_null(trampoline_rule(arch, &symbol, PYTHON + 6));
+	cr_expect_null(trampoline_rule(unwind_arch_find("aarch64"), &symbol, PYTHON + 5));
+	symbol.size = 16;
+	cr_expect_null(trampoline_rule(arch, &symbol, PYTHON + 5));
+	symbol = (struct symbol){.addr = PYTHON, .size = 11, .name = "JS:~f"};
+	cr_expect_null(trampoline_rule(arch, &symbol, PYTHON + 5));
 }
