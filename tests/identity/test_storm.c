@@ -63,9 +63,9 @@ static void start(
 	CLEANUP_FREE char *n_pairs = test_text("%u", storm->n_pairs);
 	CLEANUP_FREE char *depth = test_text("%u", storm->depth);
 	const char *const *argv = WORDS(getenv("MEMSTACKS_RUNNER"), "--instrument", "memory",
-	        "--experimental-stacks", "--quiet", "--profile-folder", folder, "--poll-interval",
-	        storm->poll_ms, "--stack-identity", storm->identity, "--", burst, storm->kind, n, n_pairs,
-	        depth, signs);
+	        "--no-integrations", "--experimental-stacks", "--quiet", "--profile-folder", folder,
+	        "--poll-interval", storm->poll_ms, "--stack-identity", storm->identity, "--", burst,
+	        storm->kind, n, n_pairs, depth, signs);
 
 	cr_assert_eq(launch_start(&(struct launch){.argv = argv, .timeout = 240}, ret_running), 0);
 }
@@ -162,7 +162,7 @@ Test(storm, processes, .timeout = 300)
 /* Nearly every pair brings a definition of the whole stack with it. */
 Test(storm, full_ring, .timeout = 300)
 {
-	storm_case(&(struct storm){"threads", 4, 20000, 40, "4000", "raw"}, true);
+	storm_case(&(struct storm){"threads", 4, 2000, 40, "4000", "raw"}, true);
 }
 
 static void nothing(void *context, const struct event *event)
@@ -212,5 +212,5 @@ Test(storm, runner_killed_among_processes, .timeout = 300)
 /* Producers wait inside the kernel for the one who is killed. */
 Test(storm, runner_killed_with_a_full_ring, .timeout = 300)
 {
-	kill_case(&(struct storm){"threads", 4, 100000, 40, "2000", "raw"});
+	kill_case(&(struct storm){"threads", 4, 8000, 40, "2000", "raw"});
 }
