@@ -44,8 +44,8 @@ static double run_loop(const struct subject *subject, const struct task *task)
 	size_t n = 0;
 
 	if (subject->options[0]) {
-		const char *const runner[] = {
-		        getenv("MEMSTACKS_RUNNER"), "--instrument", "memory", "--profile-folder", profile};
+		const char *const runner[] = {getenv("MEMSTACKS_RUNNER"), "--instrument", "memory",
+		        "--no-integrations", "--profile-folder", profile};
 		const char *const remove[] = {"rm", "-rf", "--", profile, NULL};
 
 		if (launch_run(&(struct launch){.argv = remove}, &result) == 0)

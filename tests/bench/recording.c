@@ -73,8 +73,8 @@ static int remove_profile(void)
 
 static size_t command_line(const char *const *argv, const char *const *options, const char **words)
 {
-	const char *const runner[] = {getenv("MEMSTACKS_RUNNER"), "--instrument", "memory", "--quiet",
-	        "--profile-folder", getenv("BENCH_PROFILE")};
+	const char *const runner[] = {getenv("MEMSTACKS_RUNNER"), "--instrument", "memory",
+	        "--no-integrations", "--quiet", "--profile-folder", getenv("BENCH_PROFILE")};
 	size_t n = 0;
 
 	for (size_t i = 0; options && i < N_ELEMENTS(runner); i++)

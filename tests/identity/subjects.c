@@ -43,9 +43,9 @@ char *subject_record(const struct subject *subject, const char *const *options)
 	char *folder = subject_folder("profile");
 	char *fixtures[N_WORDS];
 	const char *argv[N_WORDS] = {getenv("MEMSTACKS_RUNNER"), "--instrument", "memory",
-	        "--experimental-stacks", "--quiet", "--profile-folder", folder};
+	        "--no-integrations", "--experimental-stacks", "--quiet", "--profile-folder", folder};
 	struct launch_result result;
-	size_t n = 7, n_fixtures = 0;
+	size_t n = 8, n_fixtures = 0;
 
 	for (size_t i = 0; options && options[i]; i++, n++)
 		argv[n] = options[i];

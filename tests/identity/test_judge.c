@@ -53,7 +53,7 @@ static void judge_coarser(const struct subject *subject)
 	subject_remove(folder);
 }
 
-Test(judge, two_paths_under_one_hash, .timeout = 60)
+Test(judge, two_paths_under_one_hash, .timeout = 180)
 {
 	program_visit("cxx_paths", true, judge_coarser);
 }
@@ -70,7 +70,7 @@ static void judge_finer(const struct subject *subject)
 	subject_remove(folder);
 }
 
-Test(judge, one_path_under_many_hashes, .timeout = 60)
+Test(judge, one_path_under_many_hashes, .timeout = 180)
 {
 	program_visit("cxx_paths", true, judge_finer);
 }
@@ -95,7 +95,7 @@ static void judge_difference(const struct subject *subject)
 	subject_remove(different);
 }
 
-Test(judge, recordings_that_differ, .timeout = 60)
+Test(judge, recordings_that_differ, .timeout = 180)
 {
 	program_visit("cxx_paths", true, judge_difference);
 }

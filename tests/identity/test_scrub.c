@@ -202,7 +202,7 @@ CLEAN(sqlite)
 CLEAN(perl)
 CLEAN(python)
 
-Test(scrub, data_is_noticed, .timeout = 60)
+Test(scrub, data_is_noticed, .timeout = 180)
 {
 	program_visit("sqlite", true, holds_data);
 }
@@ -238,7 +238,7 @@ static void find_secret(void *context, const struct event *event)
 		n[2] += stack->fp_chain[i] == secret;
 }
 
-Test(scrub, secret, .timeout = 60)
+Test(scrub, secret, .timeout = 180)
 {
 	const struct subject subject = {.name = "secret", .argv = WORDS("@../identity/secret", "48")};
 	size_t plain[3] = {0}, scrubbed[3] = {0};
