@@ -37,7 +37,7 @@ typedef uint64_t record_u64;
 #define MAX_RECENT         16384u   /* of them, in the table that is asked first; power of two */
 #define MAX_MODULES        8192u    /* files with unwind rules; more have none */
 #define MAX_LOCATED        65536u   /* code addresses whose meaning is cached; power of two */
-#define RING_BYTES         (16u << 20)
+#define RING_BYTES         (64u << 20)
 
 enum record_kind {
 	RECORD_MALLOC = 1,

@@ -191,14 +191,15 @@ static __always_inline void define_stack(struct scratch *scratch, u32 index, con
 	if (scratch->record.n_bytes == stack_budget && end - scratch->record.sp != stack_budget)
 		head->flags = RECORD_FLAG_TRUNCATED;
 	regs_to_dwarf(regs, scratch->record.regs);
+	/* Before the chain is walked: what is no address must not come out through it either. */
+	if (scrub_stacks)
+		scrub_definition(index, process->image, end);
 #if RETURN_SLOT_ON_STACK
 	caller = *stack_word(scratch, 0);
 #else
 	caller = regs->regs[30];
 #endif
 	walk_frame_pointers(index, REGS_IP(regs), caller, REGS_FP(regs));
-	if (scrub_stacks)
-		scrub_definition(index, process->image, end);
 	send_definition(index);
 }
 
