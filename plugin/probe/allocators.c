@@ -53,12 +53,6 @@ const struct allocator_function *allocator_function_find(const char *symbol)
 	return NULL;
 }
 
-const struct allocator_function *allocator_functions(size_t *ret_n)
-{
-	*ret_n = N_ELEMENTS(table);
-	return table;
-}
-
 bool allocator_function_is_free(const struct allocator_function *function)
 {
 	return COOKIE_KIND(function->cookie) == RECORD_FREE;

@@ -19,9 +19,6 @@ struct allocator_function {
 /* The row of a symbol, or NULL. Earlier rows win where several names have one address. */
 const struct allocator_function *allocator_function_find(const char *symbol);
 
-/* All rows, in order. */
-const struct allocator_function *allocator_functions(size_t *ret_n);
-
 /* Does it only end a block? Such a function is probed at its entry alone. */
 bool allocator_function_is_free(const struct allocator_function *function);
 

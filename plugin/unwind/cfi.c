@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "record.h"
-#include "util/cleanup.h"
+#include "unwind/cursor.h"
 
 /* DWARF register numbers of x86-64. */
 #define REG_RBP 6
@@ -25,67 +25,6 @@
 #define PE_OMIT   0xff
 
 #define MAX_REMEMBERED 16
-
-/* A position in the section; reading past the end sets `bad` and gives 0. */
-struct cursor {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
-static uint64_t read_bytes(struct cursor *cursor, unsigned n)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(cursor->end - cursor->at) < n) {
-		cursor->bad = true;
-		cursor->at = cursor->end;
-		return 0;
-	}
-	memcpy(&value, cursor->at, n); /* little endian, as both supported machines are */
-	cursor->at += n;
-	return value;
-}
-
-static uint64_t read_uleb(struct cursor *cursor)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = read_bytes(cursor, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	return value;
-}
-
-static int64_t read_sleb(struct cursor *cursor)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = read_bytes(cursor, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~0ull << shift;
-	return value;
-}
-
-static void skip(struct cursor *cursor, uint64_t n)
-{
-	if (n > (size_t)(cursor->end - cursor->at)) {
-		cursor->bad = true;
-		n = cursor->end - cursor->at;
-	}
-	cursor->at += n;
-}
 
 /* A pointer in the given encoding. *ret_known is false for encodings that no code address uses. */
 static uint64_t read_pointer(struct cursor *cursor, const struct cfi_section *section, uint8_t encoding, bool *ret_known)
