@@ -73,12 +73,13 @@ int symbols_index(struct symbols *symbols)
 	if (!symbols->reach)
 		return -ENOMEM;
 	for (size_t i = 0; i < symbols->n; i++) {
-		uint64_t end;
+		uint64_t last;
 
-		if (__builtin_add_overflow(symbols->items[i].addr, symbols->items[i].size, &end))
-			end = UINT64_MAX;
-		if (end > farthest)
-			farthest = end;
+		/* Sizes are at least 1. The last address, not the end: that of the last symbol there can be is 0. */
+		if (__builtin_add_overflow(symbols->items[i].addr, symbols->items[i].size - 1, &last))
+			last = UINT64_MAX;
+		if (last > farthest)
+			farthest = last;
 		symbols->reach[i] = farthest;
 	}
 	return 0;
@@ -156,7 +157,7 @@ const struct symbol *symbols_find(const struct symbols *symbols, uint64_t svma)
 	for (size_t i = n_up_to(symbols, svma); i-- > 0;) {
 		const struct symbol *symbol = &symbols->items[i];
 
-		if (found ? symbol->addr != found->addr : symbols->reach[i] <= svma)
+		if (found ? symbol->addr != found->addr : symbols->reach[i] < svma)
 			break;
 		if (svma - symbol->addr < symbol->size)
 			found = symbol;

@@ -17,7 +17,7 @@ struct symbols {
 	struct symbol *items;
 	size_t n;
 	size_t n_bad;    /* lines that symbols_parse could not use */
-	uint64_t *reach; /* reach[i]: the largest end of items[0..i] */
+	uint64_t *reach; /* reach[i]: the largest last address of items[0..i] */
 	void *memory;    /* the text that the names lie in, where symbols_read made it */
 };
 

@@ -98,6 +98,18 @@ Test(symbols, odd_files)
 	symbols_deinit(&symbols);
 }
 
+/* A symbol at the last address, which the fuzzer found to be lost. */
+Test(symbols, last_address)
+{
+	char text[] = "ffffffffffffffff 20 last\n10 1 first\n";
+	struct symbols symbols = parse(text);
+
+	cr_assert_eq(symbols.n, 2);
+	cr_assert_str_eq(name_at(&symbols, UINT64_MAX), "last");
+	cr_assert_null(symbols_find(&symbols, UINT64_MAX - 1));
+	symbols_deinit(&symbols);
+}
+
 /* Written and read again; a name cannot break a line. */
 Test(symbols, round_trip)
 {
