@@ -38,29 +38,16 @@ struct hold {
 /* Opens for reading what a process has open as `fd`, and finds its path. */
 static int open_descriptor(uint32_t pid, int fd, char *path, size_t n_path)
 {
-	CLEANUP_CLOSE int handle = -1;
-	char name[64], own[64];
-	struct stat st;
+	char name[64];
 	ssize_t n;
-	int opened;
 
 	snprintf(name, sizeof(name), "/proc/%u/fd/%d", pid, fd);
-	handle = open(name, O_PATH | O_CLOEXEC);
-	if (handle < 0)
-		return -errno;
-	/* Opening a device can have effects: look first. */
-	if (fstat(handle, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOTSUP;
 	n = readlink(name, path, n_path - 1);
 	if (n < 0)
 		return -errno;
 	path[n] = '\0';
 	path_strip_deleted(path);
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
-	opened = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return opened < 0 ? -errno : opened;
+	return open_regular_file(name);
 }
 
 /* The file of an mmap that waits to be carried out. */

@@ -41,15 +41,13 @@ void path_strip_deleted(char *path)
 		path[n - n_suffix] = '\0';
 }
 
-/* The file behind a mapping, whatever its name leads to by now. */
-static int open_mapped(uint32_t pid, const struct line *line)
+int open_regular_file(const char *name)
 {
 	CLEANUP_CLOSE int handle = -1;
-	char name[128], own[64];
+	char own[64];
 	struct stat st;
 	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, line->start, line->end);
 	/* Looked at first: opening something else than a file can have effects, or wait. */
 	handle = open(name, O_PATH | O_CLOEXEC);
 	if (handle < 0 || fstat(handle, &st))
@@ -59,6 +57,15 @@ static int open_mapped(uint32_t pid, const struct line *line)
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", handle);
 	fd = open(own, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+/* The file behind a mapping, whatever its name leads to by now. */
+static int open_mapped(uint32_t pid, const struct line *line)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, line->start, line->end);
+	return open_regular_file(name);
 }
 
 static bool is_program(uint32_t pid, int fd)

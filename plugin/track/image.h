@@ -11,6 +11,10 @@
 void image_add(struct programs *programs, struct files *files, const struct log_sink *log, uint32_t pid,
 	const struct executed *executed);
 
+/* Opens for reading what `name` (a link of /proc) leads to, if it is a regular file. A descriptor or a negative errno:
+ * -ENOTSUP for anything else, which is not opened. */
+int open_regular_file(const char *name);
+
 /* Cuts off what the kernel appends to the path of a file without a name. */
 void path_strip_deleted(char *path);
 
