@@ -6,7 +6,8 @@
  * changing  one call path, and all locals change
  * cold      4096 functions in random order, so that nothing about the next one is in a cache
  *
- * What is spent outside the pair is measured too, without pairs, and taken off.
+ * What is spent outside the pair is measured too, without pairs, and taken off. Measured in windows, of which the
+ * median counts: what else the machine does falls on some of them, what recording does on all.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #define N_WARM      2000
+#define N_WINDOWS   50
 #define N_FUNCTIONS 4096
 #define FRAME       __attribute__((noinline, noclone))
 
@@ -97,12 +99,25 @@ FRAME static void changing(unsigned long n)
 		change(changing_depth, i, i % n_paths);
 }
 
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
 static double measure(void (*loop)(unsigned long), unsigned long n)
 {
-	uint64_t start = now();
+	double windows[N_WINDOWS];
 
-	loop(n);
-	return (double)(now() - start) / n;
+	for (unsigned i = 0; i < N_WINDOWS; i++) {
+		uint64_t start = now();
+
+		loop(n / N_WINDOWS);
+		windows[i] = (double)(now() - start) / (n / N_WINDOWS);
+	}
+	qsort(windows, N_WINDOWS, sizeof(*windows), compare);
+	return windows[N_WINDOWS / 2];
 }
 
 /* Goes `depth` frames down first. */
