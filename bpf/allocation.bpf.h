@@ -2,7 +2,7 @@
 #ifndef BPF_ALLOCATION_BPF_H
 #define BPF_ALLOCATION_BPF_H
 
-#include "pressure.bpf.h"
+#include "calls.bpf.h"
 #include "stack.bpf.h"
 
 static __always_inline void pending_remove(struct thread *thread, u32 index)
@@ -148,7 +148,6 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 		count_lost(LOST_PENDING);
 		return 1;
 	}
-	relieve_pressure();
 	pending = &thread->pending[BELOW(thread->n_pending, MAX_PENDING)];
 	pending_fill(pending, regs, cookie);
 	/* Only a realloc needs to say when it began. */
@@ -161,47 +160,27 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	return 0;
 }
 
-static __always_inline void emit_free(struct thread *thread, u64 pointer, u64 when)
+static __always_inline void add_free(const struct thread *thread, u64 pointer, u64 when)
 {
-	struct record_free *record = ring_reserve(struct record_free);
+	const struct call call = {{CALL_WORD(RECORD_FREE, when), CALL_TASK(thread->pid, thread->tid), pointer}};
 
-	if (!record)
-		return;
-	fill_head(&record->head, RECORD_FREE, thread->pid, thread->tid, when);
-	record->addr = pointer;
-	ring_submit(record);
+	call_add(&call, CALL_WORDS_FREE);
 }
 
-static __always_inline void fill_alloc(struct record_alloc *record, const struct thread *thread, const struct pending *pending, u64 address)
+static __always_inline void add_realloc(const struct thread *thread, const struct pending *pending, u64 address)
 {
-	fill_head(&record->head, pending->kind, thread->pid, thread->tid, bpf_ktime_get_ns());
-	record->addr = address;
-	record->size = pending->size;
-	record->stack_hash = pending->stack_hash;
-}
-
-static __always_inline void emit_realloc(struct thread *thread, struct pending *pending, u64 address)
-{
-	struct record_realloc *record;
-
-	if (!address) {
-		/* realloc(p, 0) frees; a realloc that failed for lack of memory leaves the block alone. */
-		if (pending->pointer && pending->size == 0)
-			emit_free(thread, pending->pointer, pending->entered);
+	/* realloc(p, 0) frees; a realloc that failed for lack of memory leaves the block alone. */
+	if (!address && pending->size)
 		return;
-	}
-	if (!pending->recorded) {
+	if (!address || !pending->recorded) {
 		if (pending->pointer)
-			emit_free(thread, pending->pointer, pending->entered);
+			add_free(thread, pending->pointer, pending->entered);
 		return;
 	}
-	record = ring_reserve(struct record_realloc);
-	if (!record)
-		return;
-	fill_alloc(&record->alloc, thread, pending, address);
-	record->old_addr = pending->pointer;
-	record->entered = pending->entered;
-	ring_submit(record);
+	const struct call call = {{CALL_WORD(RECORD_REALLOC, bpf_ktime_get_ns()), CALL_TASK(thread->pid, thread->tid),
+		address, pending->size, pending->stack_hash, pending->pointer, pending->entered}};
+
+	call_add(&call, CALL_WORDS_REALLOC);
 }
 
 /* What the call gave: its return value, or what it stored through its pointer argument when it returned 0. */
@@ -218,21 +197,18 @@ static __always_inline u64 returned_address(const struct pt_regs *regs, const st
 	return address;
 }
 
-static __always_inline void emit_allocation(struct thread *thread, struct pending *pending, u64 address)
+static __always_inline void add_allocation(const struct thread *thread, const struct pending *pending, u64 address)
 {
-	struct record_alloc *record;
-
 	if (pending->kind == RECORD_REALLOC) {
-		emit_realloc(thread, pending, address);
+		add_realloc(thread, pending, address);
 		return;
 	}
 	if (!address || !pending->recorded)
 		return;
-	record = ring_reserve(struct record_alloc);
-	if (!record)
-		return;
-	fill_alloc(record, thread, pending, address);
-	ring_submit(record);
+	const struct call call = {{CALL_WORD(pending->kind, bpf_ktime_get_ns()), CALL_TASK(thread->pid, thread->tid),
+		address, pending->size, pending->stack_hash}};
+
+	call_add(&call, CALL_WORDS_ALLOC);
 }
 
 /* The entry whose return this is has its slot just below SP; the returns of muted entries find none. */
@@ -252,7 +228,7 @@ static __always_inline int allocation_return(const struct pt_regs *regs)
 			break;
 		if (pending->slot != slot)
 			continue;
-		emit_allocation(thread, pending, returned_address(regs, pending));
+		add_allocation(thread, pending, returned_address(regs, pending));
 		pending_remove(thread, index);
 		break;
 	}
@@ -279,9 +255,8 @@ static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
 		if (settle_pending(sp, stack.low, stack.high, REGS_IP(regs), REGS_FP(regs)))
 			return 0;
 	}
-	relieve_pressure();
 	if (pointer != thread->free_pointer || sp > thread->free_sp)
-		emit_free(thread, pointer, bpf_ktime_get_ns());
+		add_free(thread, pointer, bpf_ktime_get_ns());
 	thread->free_pointer = COOKIE_FORWARDS(cookie) ? pointer : 0;
 	thread->free_sp = sp;
 	return 0;

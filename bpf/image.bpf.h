@@ -2,7 +2,7 @@
 #ifndef BPF_IMAGE_BPF_H
 #define BPF_IMAGE_BPF_H
 
-#include "maps.bpf.h"
+#include "thread.bpf.h"
 
 #define IMAGE_NONE   0xffffffffu
 #define TAG_NOT_CODE (-1)

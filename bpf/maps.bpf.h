@@ -38,13 +38,29 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
-/* Key: a tracked task. No memory for a new thread: counted, its events are lost. */
+/* Key: number of a task, without the upper bits; value: who is in the places of `threads` that belong to it. Full:
+ * the task is not tracked and counted. */
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_THREADS / THREAD_WAYS);
+	__type(key, u32);
+	__type(value, struct thread_bucket);
+} thread_numbers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_THREADS);
+	__type(key, u32);
 	__type(value, struct thread);
 } threads SEC(".maps");
+
+/* Key: number of a processor. In use: the call is sent by itself. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_ROOMS);
+	__type(key, u32);
+	__type(value, struct room);
+} rooms SEC(".maps");
 
 /* Key: thread.process. Full: the child is not tracked and counted. */
 struct {
@@ -151,18 +167,6 @@ static __always_inline void count_note(enum note_counter counter)
 		asm volatile("%0 &= %1" : "+r"(below) : "i"((power)-1));                                   \
 		below;                                                                                     \
 	})
-
-static __always_inline struct thread *current_thread(void)
-{
-	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
-}
-
-static __always_inline struct process *process_of(const struct thread *thread)
-{
-	u32 key = thread->process;
-
-	return bpf_map_lookup_elem(&processes, &key);
-}
 
 static __always_inline void fill_head(struct record_head *head, u32 kind, u32 pid, u32 tid, u64 timestamp)
 {

@@ -72,7 +72,7 @@ int task_forked(u64 *arguments)
 SEC("tp_btf/sched_process_exec")
 int task_executed(u64 *arguments)
 {
-	return on_exec((struct task_struct *)arguments[0]);
+	return on_exec((struct task_struct *)arguments[0], arguments[1]);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -128,6 +128,14 @@ int identify_runner(void *unused)
 	runner_level = BPF_CORE_READ(pid, level);
 	at = (u64)pid + bpf_core_field_offset(struct pid, numbers) + runner_level * bpf_core_type_size(struct upid);
 	bpf_core_read(&runner_namespace, sizeof(runner_namespace), &((struct upid *)at)->ns);
+	return 0;
+}
+
+/* Run by the plugin: sends the calls that are kept in rooms. */
+SEC("syscall")
+int flush_calls(void *unused)
+{
+	bpf_loop(MAX_ROOMS, room_flush, NULL, 0);
 	return 0;
 }
 

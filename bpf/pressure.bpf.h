@@ -41,7 +41,7 @@ __noinline int wait_for_consumer(u64 pending)
 	return 0;
 }
 
-/* Called before anything is added to the ring for an allocator call. */
+/* Called before calls or definitions are added to the ring. */
 static __always_inline void relieve_pressure(void)
 {
 	u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);

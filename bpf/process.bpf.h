@@ -65,10 +65,19 @@ static __always_inline void emit_process(u32 kind, struct process *process, stru
 	ring_submit(record);
 }
 
+/* Nothing of what the thread did so far is of use from here on. */
+static __always_inline void thread_reset(struct thread *thread)
+{
+	thread->n_pending = 0;
+	thread->stack_low = thread->stack_high = 0;
+	thread->free_pointer = 0;
+	thread->free_inside = 0;
+}
+
 /* State for a task that becomes tracked, or NULL and counted. */
 static __always_inline struct thread *thread_new(struct task_struct *task, u32 process)
 {
-	struct thread *thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread *thread = thread_take(task->pid);
 	struct process *slot = bpf_map_lookup_elem(&processes, &process);
 
 	if (!thread) {
@@ -80,16 +89,13 @@ static __always_inline struct thread *thread_new(struct task_struct *task, u32 p
 	thread->process = process;
 	thread->tid = runner_view(task);
 	thread->pid = slot ? slot->pid : 0;
-	thread->n_pending = 0;
-	thread->stack_low = thread->stack_high = 0;
-	thread->free_pointer = 0;
-	thread->free_inside = 0;
+	thread_reset(thread);
 	return thread;
 }
 
 static __always_inline int on_fork(struct task_struct *parent, struct task_struct *child)
 {
-	struct thread *thread = bpf_task_storage_get(&threads, parent, 0, 0), *new_thread;
+	struct thread *thread = thread_of(parent->pid), *new_thread;
 	struct process *process, *new_process;
 	u32 slot;
 
@@ -118,13 +124,30 @@ static __always_inline int on_fork(struct task_struct *parent, struct task_struc
 	return 0;
 }
 
-/* The state of a task at exec: its own, or a new one for the benchmark's first process. */
-static __always_inline struct thread *thread_at_exec(struct task_struct *task)
+/* Another thread than the leader that calls execve takes over the leader's numbers; the leader has ended by then. */
+static __always_inline struct thread *thread_move(struct task_struct *task, struct thread *old, u32 old_number)
 {
-	struct thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
+	struct thread *thread = thread_take(task->pid);
+
+	if (!thread) {
+		count_lost(LOST_THREADS);
+		return NULL;
+	}
+	thread->process = old->process;
+	thread->pid = old->pid;
+	thread_leave(old_number);
+	return thread;
+}
+
+/* The state of a task at exec: its own, or a new one for the benchmark's first process. */
+static __always_inline struct thread *thread_at_exec(struct task_struct *task, u32 old_number)
+{
+	struct thread *thread = thread_of(old_number);
 	struct process *process;
 	u32 slot;
 
+	if (thread && old_number != (u32)task->pid)
+		return thread_move(task, thread, old_number);
 	if (thread)
 		return thread;
 	if (!root_pid || runner_view(task) != root_pid)
@@ -144,9 +167,9 @@ static __always_inline struct thread *thread_at_exec(struct task_struct *task)
 	return thread;
 }
 
-static __always_inline int on_exec(struct task_struct *task)
+static __always_inline int on_exec(struct task_struct *task, u32 old_number)
 {
-	struct thread *thread = thread_at_exec(task);
+	struct thread *thread = thread_at_exec(task, old_number);
 	struct executed entry = {};
 	struct process *process;
 	u32 old;
@@ -156,12 +179,8 @@ static __always_inline int on_exec(struct task_struct *task)
 	process = process_of(thread);
 	if (!process)
 		return 0;
-	/* Another thread than the leader takes over the leader's ids. */
 	thread->tid = runner_view(task);
-	thread->n_pending = 0;
-	thread->stack_low = thread->stack_high = 0;
-	thread->free_pointer = 0;
-	thread->free_inside = 0;
+	thread_reset(thread);
 	old = process->image;
 	process->image = image_new();
 	image_unref(old);
@@ -174,7 +193,7 @@ static __always_inline int on_exec(struct task_struct *task)
 
 static __always_inline int on_exit(struct task_struct *task)
 {
-	struct thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
+	struct thread *thread = thread_of(task->pid);
 	struct process *process;
 
 	if (!thread)
@@ -189,7 +208,7 @@ static __always_inline int on_exit(struct task_struct *task)
 		image_unref(process->image);
 		process->used = 0;
 	}
-	bpf_task_storage_delete(&threads, task);
+	thread_leave(task->pid);
 	return 0;
 }
 

@@ -29,6 +29,7 @@ typedef uint64_t record_u64;
 
 /* Sizes of the kernel-side tables, all allocated when the object is loaded. */
 #define MAX_PROCESSES      4096u    /* tracked at the same time; more are counted as lost */
+#define MAX_THREADS        16384u   /* the same; power of two */
 #define MAX_IMAGES         1024u    /* distinct sets of executable mappings at the same time */
 #define MAX_IMAGE_RANGES   1024u    /* executable mappings of one process; power of two */
 #define MAX_SCRATCH        64u      /* captures under way at the same time */
@@ -38,13 +39,16 @@ typedef uint64_t record_u64;
 #define MAX_MODULES        8192u    /* files with unwind rules; more have none */
 #define MAX_LOCATED        65536u   /* code addresses whose meaning is cached; power of two */
 #define RING_BYTES         (64u << 20)
+#define MAX_ROOMS          256u     /* processors that keep calls by themselves; power of two */
+#define ROOM_BYTES         2048u    /* of calls that are sent at once; power of two */
 
 enum record_kind {
-	RECORD_MALLOC = 1,
+	RECORD_MALLOC = 1, /* these five stand in a RECORD_CALLS, see there */
 	RECORD_CALLOC,
 	RECORD_ALIGNED_ALLOC,
 	RECORD_REALLOC,
 	RECORD_FREE,
+	RECORD_CALLS,
 	RECORD_MMAP,
 	RECORD_MUNMAP,
 	RECORD_BRK,
@@ -65,34 +69,31 @@ struct record_head {
 
 #define RECORD_FLAG_SHARES_MEMORY 1u /* RECORD_FORK */
 #define RECORD_FLAG_TRUNCATED     2u /* RECORD_STACK: the copy filled its budget */
-#define RECORD_FLAG_32BIT         4u /* RECORD_EXEC: the program runs in 32-bit mode: not traced */
 
-/* RECORD_FREE; also what every other record about an address begins with. */
-struct record_free {
-	struct record_head head;
-	record_u64 addr;
-};
+/* RECORD_CALLS: a head, of which only the kind means something, followed by allocator calls of a few words each:
+ *
+ *     kind and time, task, addr                                        RECORD_FREE
+ *     kind and time, task, addr, size, stack_hash (0: none)            RECORD_MALLOC, RECORD_CALLOC, RECORD_ALIGNED_ALLOC
+ *     kind and time, task, addr, size, stack_hash, old_addr, entered   RECORD_REALLOC
+ */
+#define CALL_WORD(kind, time) ((record_u64)(kind) << 60 | (time)) /* 36 years */
+#define CALL_KIND(word)       ((record_u32)((word) >> 60))
+#define CALL_TIME(word)       ((word) & ~0ull >> 4)
+
+#define CALL_TASK(pid, tid) ((record_u64)(pid) << 32 | (tid))
+#define CALL_PID(word)      ((record_u32)((word) >> 32))
+#define CALL_TID(word)      ((record_u32)(word))
+
+#define CALL_WORDS_FREE    3u
+#define CALL_WORDS_ALLOC   5u
+#define CALL_WORDS_REALLOC 7u
+#define CALL_WORDS_MAX     CALL_WORDS_REALLOC
 
 /* RECORD_MMAP, RECORD_MUNMAP, RECORD_BRK. */
 struct record_map {
 	struct record_head head;
 	record_u64 addr;
 	record_u64 size;
-};
-
-/* RECORD_MALLOC, RECORD_CALLOC, RECORD_ALIGNED_ALLOC. */
-struct record_alloc {
-	struct record_head head;
-	record_u64 addr;
-	record_u64 size;
-	record_u64 stack_hash; /* 0: none */
-};
-
-/* RECORD_REALLOC. */
-struct record_realloc {
-	struct record_alloc alloc;
-	record_u64 old_addr; /* 0: none */
-	record_u64 entered;
 };
 
 /* RECORD_FORK, RECORD_EXEC, RECORD_EXIT. */
@@ -144,7 +145,7 @@ enum lost_counter {
 	LOST_RING_EVENTS,      /* the ring was full */
 	LOST_RING_DEFINITIONS, /* the ring was full; the stack is defined by its next use, if there is one */
 	LOST_PENDING,          /* a thread had MAX_PENDING allocator entries open */
-	LOST_THREADS,          /* no memory for a thread's state */
+	LOST_THREADS,          /* more than MAX_THREADS, or too many whose numbers are alike */
 	LOST_PROCESSES,        /* more than MAX_PROCESSES */
 	LOST_SCRATCH,          /* no scratch buffer: an allocation without stack */
 	LOST_STACKS,           /* the stack could not be read: an allocation without stack */
@@ -155,7 +156,6 @@ enum lost_counter {
 
 /* Facts that are no loss. */
 enum note_counter {
-	NOTE_CAPTURES,    /* stacks captured */
 	NOTE_DEFINITIONS, /* definitions sent */
 	NOTE_ABANDONED,   /* allocator entries that never returned (longjmp, a thread killed inside) */
 	NOTE_MUTED,       /* allocator entries inside another one */

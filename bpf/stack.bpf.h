@@ -2,6 +2,7 @@
 #ifndef BPF_STACK_BPF_H
 #define BPF_STACK_BPF_H
 
+#include "pressure.bpf.h"
 #include "scrub.bpf.h"
 #include "walk.bpf.h"
 
@@ -170,6 +171,7 @@ __noinline int send_definition(u32 index)
 	size = sizeof(scratch->record) + ((scratch->record.n_bytes + 7) & ~7u) + scratch->record.n_fp_chain * 8;
 	if (size > sizeof(scratch->record) + sizeof(scratch->bytes))
 		return 0;
+	relieve_pressure();
 	if (bpf_ringbuf_output(&ring, &scratch->record, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(LOST_RING_DEFINITIONS);
 		return 0;

@@ -14,6 +14,22 @@ struct pending {
 	u32 recorded; /* recording was on at entry */
 };
 
+/* Calls that are not in the ring yet, see calls.bpf.h. */
+struct room {
+	u32 busy;
+	u32 n_calls;
+	u32 n_bytes;
+	struct record_head head;
+	u8 bytes[ROOM_BYTES + CALL_WORDS_MAX * 8]; /* what lies beyond ROOM_BYTES is for the verifier */
+};
+
+#define THREAD_WAYS 8
+
+/* Numbers of tracked tasks, 0: none; as many as fit a cache line. */
+struct thread_bucket {
+	u32 numbers[THREAD_WAYS];
+};
+
 struct thread {
 	u32 process; /* index */
 	u32 tid;     /* as the runner sees it */

@@ -141,12 +141,23 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 	return 0;
 }
 
+static void flush(void *context)
+{
+	struct session *session = context;
+	int r = programs_flush(session->programs);
+
+	if (r)
+		log_warning(&session->log, "cannot send the calls that the kernel side has kept: %s", strerror(-r));
+}
+
 int session_watch(struct session *session, uint32_t pid, int listener)
 {
 	struct drain_settings settings = {
 		.level = ZSTD_LEVEL,
 		.n_workers = session->host->wants_live ? 1 : 0, /* the live heap wants events in order */
 		.poll_ns = session->settings.poll_ns,
+		.flush = flush,
+		.flush_context = session,
 		.log = &session->log,
 	};
 	int r;
@@ -240,6 +251,7 @@ static int stop_recording(struct session *session)
 	guardian_release(&session->guardian);
 	files_detach(session->files);
 	programs_detach(session->programs);
+	flush(session);
 	r = drain_finish(session->drain);
 	session->drain = NULL;
 	if (!r)

@@ -18,25 +18,6 @@ struct scratch {
 /* Records have fixed sizes, but what comes from outside is checked. */
 #define AS(type, record, size) ((size) >= sizeof(type) ? (const type *)(record) : NULL)
 
-static bool convert_alloc(const void *record, uint32_t size, struct event *event)
-{
-	const struct record_alloc *alloc = AS(struct record_alloc, record, size);
-	const struct record_realloc *again = AS(struct record_realloc, record, size);
-
-	if (!alloc)
-		return false;
-	event->addr = alloc->addr;
-	event->size = alloc->size;
-	event->stack_hash = alloc->stack_hash;
-	if (event->type != EVENT_REALLOC)
-		return true;
-	if (!again)
-		return false;
-	event->old_addr = again->old_addr;
-	event->entered = again->entered;
-	return true;
-}
-
 static bool convert_map(const void *record, uint32_t size, struct event *event)
 {
 	const struct record_map *map = AS(struct record_map, record, size);
@@ -45,16 +26,6 @@ static bool convert_map(const void *record, uint32_t size, struct event *event)
 		return false;
 	event->addr = map->addr;
 	event->size = map->size;
-	return true;
-}
-
-static bool convert_free(const void *record, uint32_t size, struct event *event)
-{
-	const struct record_free *freed = AS(struct record_free, record, size);
-
-	if (!freed)
-		return false;
-	event->addr = freed->addr;
 	return true;
 }
 
@@ -140,35 +111,69 @@ static const enum event_type types[] = {
 	[RECORD_STACK] = EVENT_STACK_DEFINITION,
 };
 
-static bool convert(struct converter *converter, const void *record, uint32_t size, struct event *event,
+static bool convert(struct converter *converter, const struct record_head *head, uint32_t size, struct event *event,
 	struct scratch *scratch)
 {
-	const struct record_head *head = AS(struct record_head, record, size);
-
-	if (!head || head->kind < RECORD_MALLOC || head->kind > RECORD_STACK)
+	if (head->kind < RECORD_MMAP || head->kind > RECORD_STACK)
 		return false;
 	event->type = types[head->kind];
 	event->pid = head->pid;
 	event->tid = head->tid;
 	event->timestamp = head->timestamp;
 	switch (event->type) {
-	case EVENT_FREE:
-		return convert_free(record, size, event);
 	case EVENT_MMAP:
 	case EVENT_MUNMAP:
 	case EVENT_BRK:
-		return convert_map(record, size, event);
+		return convert_map(head, size, event);
 	case EVENT_FORK:
 	case EVENT_EXEC:
 	case EVENT_EXIT:
-		return convert_process(converter, record, size, event);
+		return convert_process(converter, head, size, event);
 	case EVENT_MAPPING:
-		return convert_mapping(converter, record, size, event, scratch);
-	case EVENT_STACK_DEFINITION:
-		return convert_stack(record, size, event, scratch);
+		return convert_mapping(converter, head, size, event, scratch);
 	default:
-		return convert_alloc(record, size, event);
+		return convert_stack(head, size, event, scratch);
 	}
+}
+
+/* How many words a call has; 0: that is no call. */
+static size_t call_words(uint32_t kind)
+{
+	switch (kind) {
+	case RECORD_FREE:
+		return CALL_WORDS_FREE;
+	case RECORD_MALLOC:
+	case RECORD_CALLOC:
+	case RECORD_ALIGNED_ALLOC:
+		return CALL_WORDS_ALLOC;
+	case RECORD_REALLOC:
+		return CALL_WORDS_REALLOC;
+	}
+	return 0;
+}
+
+/* One call out of the n words at `words`. Returns how many it took, 0 when that is no call. */
+static size_t convert_call(const uint64_t *words, size_t n, struct event *event)
+{
+	uint32_t kind = CALL_KIND(words[0]);
+	size_t n_words = call_words(kind);
+
+	if (!n_words || n_words > n)
+		return 0;
+	event->type = types[kind];
+	event->pid = CALL_PID(words[1]);
+	event->tid = CALL_TID(words[1]);
+	event->timestamp = CALL_TIME(words[0]);
+	event->addr = words[2];
+	if (n_words >= CALL_WORDS_ALLOC) {
+		event->size = words[3];
+		event->stack_hash = words[4];
+	}
+	if (n_words >= CALL_WORDS_REALLOC) {
+		event->old_addr = words[5];
+		event->entered = words[6];
+	}
+	return n_words;
 }
 
 /* In order of arrival, which is near enough for a figure that moves. */
@@ -195,6 +200,38 @@ static void publish(struct convert_counts *to, const struct convert_counts *from
 	__atomic_fetch_add(&to->n_unencoded, from->n_unencoded, __ATOMIC_RELAXED);
 }
 
+static void add_event(struct converter *converter, const struct event *event, struct artifact_frame *frame,
+	struct convert_counts *counts)
+{
+	if (artifact_frame_add(frame, event)) {
+		counts->n_unencoded++;
+		return;
+	}
+	counts->n_events++;
+	counts->n_allocations += event_is_allocation(event->type);
+	counts->n_definitions += event->type == EVENT_STACK_DEFINITION;
+	if (converter->live)
+		replay_live(converter, event);
+}
+
+static void add_calls(struct converter *converter, const struct record_head *head, uint32_t size,
+	struct artifact_frame *frame, struct convert_counts *counts)
+{
+	const uint64_t *words = (const uint64_t *)(head + 1);
+	size_t n = (size - sizeof(*head)) / sizeof(*words), taken;
+
+	for (; n; words += taken, n -= taken) {
+		struct event event = {};
+
+		taken = convert_call(words, n, &event);
+		if (!taken) {
+			counts->n_unencoded++;
+			return;
+		}
+		add_event(converter, &event, frame, counts);
+	}
+}
+
 void converter_run(struct converter *converter, const void *batch, size_t n, struct artifact_frame *frame)
 {
 	struct convert_counts counts = {};
@@ -204,17 +241,15 @@ void converter_run(struct converter *converter, const void *batch, size_t n, str
 	size_t at = 0;
 
 	while ((record = ring_record(batch, n, &at, &size))) {
+		const struct record_head *head = AS(struct record_head, record, size);
 		struct event event = {};
 
-		if (!convert(converter, record, size, &event, &scratch) || artifact_frame_add(frame, &event)) {
+		if (head && head->kind == RECORD_CALLS)
+			add_calls(converter, head, size, frame, &counts);
+		else if (head && convert(converter, head, size, &event, &scratch))
+			add_event(converter, &event, frame, &counts);
+		else
 			counts.n_unencoded++;
-			continue;
-		}
-		counts.n_events++;
-		counts.n_allocations += event_is_allocation(event.type);
-		counts.n_definitions += event.type == EVENT_STACK_DEFINITION;
-		if (converter->live)
-			replay_live(converter, &event);
 	}
 	publish(&converter->counts, &counts);
 }

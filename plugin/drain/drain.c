@@ -23,6 +23,9 @@
 /* Whatever happens to this process, only what came in this time is not in the file. */
 #define MAX_AGE_NS 500000000ull
 
+/* How long calls may be kept where few are made. */
+#define FLUSH_NS 200000000ull
+
 /* The ring's thread does little, and must not wait for a processor behind those it works for. */
 #define TAKER_NICE (-10)
 
@@ -100,7 +103,7 @@ static void *take(void *argument)
 {
 	struct drain *drain = argument;
 	struct batch *batch = batches_take_empty(&drain->batches);
-	uint64_t started = now_ns();
+	uint64_t started = now_ns(), flushed = started;
 
 	prctl(PR_SET_NAME, "memstacks-drain");
 	setpriority(PRIO_PROCESS, syscall(SYS_gettid), TAKER_NICE); /* as well as it goes */
@@ -111,6 +114,10 @@ static void *take(void *argument)
 			.tv_nsec = drain->settings.poll_ns % 1000000000u,
 		};
 
+		if (!stopping && now_ns() - flushed > FLUSH_NS) {
+			drain->settings.flush(drain->settings.flush_context);
+			flushed = now_ns();
+		}
 		set_priority(drain, ring_pending(drain->ring) > RING_BYTES / 4);
 		empty_ring(drain, &batch, &started);
 		if (stopping && !ring_pending(drain->ring))

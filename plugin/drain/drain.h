@@ -12,6 +12,8 @@ struct drain_settings {
 	int level;              /* of zstd */
 	unsigned n_workers;     /* 0: as many as leave the benchmark its processors */
 	unsigned poll_ns;       /* between looks at the ring */
+	void (*flush)(void *context); /* sends calls that are kept elsewhere to the ring; called now and then */
+	void *flush_context;
 	const struct log_sink *log;
 };
 

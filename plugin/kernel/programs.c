@@ -306,6 +306,11 @@ void probes_detach(struct probes *probes)
 	*probes = (struct probes){};
 }
 
+int programs_flush(struct programs *programs)
+{
+	return run_program(programs->object->progs.flush_calls, NULL, 0);
+}
+
 void programs_detach(struct programs *programs)
 {
 	while (programs->n_links)

@@ -55,7 +55,11 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 
 void probes_detach(struct probes *probes);
 
-/* Stops everything: from here on no record is added. */
+/* Sends the calls that the kernel side has kept to the ring: all, once everything is detached. Negative errno. Any
+ * thread. */
+int programs_flush(struct programs *programs);
+
+/* Stops everything: from here on no record is added, but by programs_flush. */
 void programs_detach(struct programs *programs);
 
 /* How the kernel names the file open at `fd`. -ENOENT when it has no name for it. */

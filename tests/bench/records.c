@@ -49,26 +49,57 @@ static void *add(struct records *records, uint32_t n)
 	return at + sizeof(header);
 }
 
+/* As many as the kernel side puts in one. */
+#define N_CALLS (ROOM_BYTES / (CALL_WORDS_ALLOC * sizeof(uint64_t)))
+
+/* Calls until they are sent. */
+static struct {
+	uint64_t words[N_CALLS * CALL_WORDS_MAX];
+	uint32_t n_words, n_calls;
+} kept;
+
+static void send(struct records *records)
+{
+	struct record_head *head;
+
+	if (!kept.n_calls)
+		return;
+	head = add(records, sizeof(*head) + kept.n_words * sizeof(uint64_t));
+	*head = (struct record_head){.kind = RECORD_CALLS};
+	memcpy(head + 1, kept.words, kept.n_words * sizeof(uint64_t));
+	records->n_events += kept.n_calls - 1;
+	kept.n_words = kept.n_calls = 0;
+}
+
+/* Room for the words of a call. */
+static uint64_t *keep(struct records *records, uint32_t n_words)
+{
+	if (kept.n_calls == N_CALLS)
+		send(records);
+	kept.n_calls++;
+	kept.n_words += n_words;
+	return &kept.words[kept.n_words - n_words];
+}
+
 void records_add_random(struct records *records, uint64_t n)
 {
 	static const uint32_t kinds[] = {
 	        RECORD_MALLOC, RECORD_CALLOC, RECORD_ALIGNED_ALLOC, RECORD_REALLOC, RECORD_FREE};
-	static const uint32_t sizes[] = {[RECORD_MALLOC] = sizeof(struct record_alloc),
-	        [RECORD_CALLOC] = sizeof(struct record_alloc),
-	        [RECORD_ALIGNED_ALLOC] = sizeof(struct record_alloc),
-	        [RECORD_REALLOC] = sizeof(struct record_realloc),
-	        [RECORD_FREE] = sizeof(struct record_free)};
+	static const uint32_t sizes[] = {[RECORD_MALLOC] = CALL_WORDS_ALLOC,
+	        [RECORD_CALLOC] = CALL_WORDS_ALLOC,
+	        [RECORD_ALIGNED_ALLOC] = CALL_WORDS_ALLOC,
+	        [RECORD_REALLOC] = CALL_WORDS_REALLOC,
+	        [RECORD_FREE] = CALL_WORDS_FREE};
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t kind = kinds[mix_random(&state) % N_ELEMENTS(kinds)];
-		uint64_t *words = add(records, sizes[kind]);
-		struct record_head *head = (struct record_head *)words;
+		uint64_t *words = keep(records, sizes[kind]);
 
-		for (uint32_t k = 0; k < sizes[kind] / 8; k++)
+		for (uint32_t k = 0; k < sizes[kind]; k++)
 			words[k] = mix_random(&state);
-		head->kind = kind;
-		head->flags = 0;
+		words[0] = CALL_WORD(kind, CALL_TIME(words[0]));
 	}
+	send(records);
 }
 
 /* Blocks of one size class, free ones in a stack, as allocators keep them. */
@@ -99,11 +130,11 @@ static uint64_t take_block(uint64_t size)
 	return block;
 }
 
-static struct record_head head_of(uint32_t kind, uint32_t thread, uint64_t *now)
+static uint64_t later(uint64_t *now)
 {
 	/* A call takes part of a microsecond, and what comes between calls as much or more. */
 	*now += 250 + mix_random(&state) % 1500;
-	return (struct record_head){.kind = kind, .pid = PID, .tid = PID + thread, .timestamp = *now};
+	return *now;
 }
 
 void records_add_realistic(struct records *records, uint64_t n)
@@ -112,7 +143,7 @@ void records_add_realistic(struct records *records, uint64_t n)
 		uint64_t address, size;
 	} live[MIX_N_LIVE];
 	static uint64_t hashes[N_PATHS];
-	uint64_t now = 5000000000000;
+	uint64_t now = 5000000000000, *words;
 
 	for (size_t i = 0; i < N_PATHS; i++)
 		hashes[i] = mix_random(&state);
@@ -123,8 +154,10 @@ void records_add_realistic(struct records *records, uint64_t n)
 		if (live[slot].address) {
 			struct shelf *shelf = shelf_of(live[slot].size);
 
-			*(struct record_free *)add(records, sizeof(struct record_free)) =
-			        (struct record_free){head_of(RECORD_FREE, thread, &now), live[slot].address};
+			words = keep(records, CALL_WORDS_FREE);
+			words[0] = CALL_WORD(RECORD_FREE, later(&now));
+			words[1] = CALL_TASK(PID, PID + thread);
+			words[2] = live[slot].address;
 			if (shelf->n_free < N_ELEMENTS(shelf->free))
 				shelf->free[shelf->n_free++] = live[slot].address;
 			live[slot].address = 0;
@@ -132,10 +165,14 @@ void records_add_realistic(struct records *records, uint64_t n)
 		}
 		live[slot].size = mix_size(&state);
 		live[slot].address = take_block(live[slot].size);
-		*(struct record_alloc *)add(records, sizeof(struct record_alloc)) = (struct record_alloc){
-		        head_of(random % 16 ? RECORD_MALLOC : RECORD_CALLOC, thread, &now),
-		        live[slot].address, live[slot].size, hashes[mix_rank(&state, N_PATHS)]};
+		words = keep(records, CALL_WORDS_ALLOC);
+		words[0] = CALL_WORD(random % 16 ? RECORD_MALLOC : RECORD_CALLOC, later(&now));
+		words[1] = CALL_TASK(PID, PID + thread);
+		words[2] = live[slot].address;
+		words[3] = live[slot].size;
+		words[4] = hashes[mix_rank(&state, N_PATHS)];
 	}
+	send(records);
 }
 
 void records_add_definitions(struct records *records, uint64_t n, uint32_t n_bytes)
