@@ -94,15 +94,12 @@ __noinline int settle_pending(u64 sp, u64 low, u64 high, u64 ip, u64 fp)
 	return nested;
 }
 
-/* The size that was asked for. A product that 64 bits do not hold is no size: such a call fails, and must not look
- * like one that asked for nothing. */
-static __always_inline u64 asked_size(const struct pt_regs *regs, u64 cookie)
+/* A product that 64 bits do not hold is no size: such a call fails, and must not look like one that asked for
+ * nothing. */
+static __always_inline u64 size_times(u64 size, u64 count)
 {
-	u64 size = regs_argument(regs, COOKIE_SIZE(cookie)), count, limit;
+	u64 limit;
 
-	if (COOKIE_COUNT(cookie) == COOKIE_NO_ARGUMENT)
-		return size;
-	count = regs_argument(regs, COOKIE_COUNT(cookie));
 	if (!((size | count) >> 32) || !count)
 		return size * count;
 	limit = ~0ull / count;
@@ -114,9 +111,15 @@ static __always_inline void pending_fill(struct pending *pending, const struct p
 {
 	pending->slot = REGS_SP(regs);
 	pending->kind = COOKIE_KIND(cookie);
-	pending->size = asked_size(regs, cookie);
 	pending->pointer = 0;
 	pending->result = 0;
+	if (COOKIE_ARGUMENTS(cookie) == COOKIE_ARGUMENTS_OF_MALLOC) {
+		pending->size = regs_argument(regs, 0);
+		return;
+	}
+	pending->size = regs_argument(regs, COOKIE_SIZE(cookie));
+	if (COOKIE_COUNT(cookie) != COOKIE_NO_ARGUMENT)
+		pending->size = size_times(pending->size, regs_argument(regs, COOKIE_COUNT(cookie)));
 	if (COOKIE_POINTER(cookie) != COOKIE_NO_ARGUMENT)
 		pending->pointer = regs_argument(regs, COOKIE_POINTER(cookie));
 	if (COOKIE_RESULT(cookie) != COOKIE_NO_ARGUMENT)
@@ -124,19 +127,12 @@ static __always_inline void pending_fill(struct pending *pending, const struct p
 }
 
 /* Opens an entry. 1: its return is of no interest. */
-static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cookie)
+static __always_inline int allocation_entry(const struct pt_regs *regs, struct thread *thread, u64 cookie)
 {
-	struct thread *thread = current_thread();
-	struct process *process;
 	struct pending *pending;
 	struct bounds stack = {};
 	u64 sp = REGS_SP(regs);
 
-	if (!thread)
-		return 1;
-	process = process_of(thread);
-	if (!process)
-		return 1;
 	thread->free_pointer = 0;
 	if (with_stacks || thread->n_pending)
 		stack = stack_bounds(thread, sp);
@@ -155,7 +151,7 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, u64 cook
 	pending->recorded = recording;
 	pending->stack_hash = 0;
 	if (with_stacks && pending->recorded)
-		pending->stack_hash = capture_stack(regs, process, thread, stack.high);
+		pending->stack_hash = capture_stack(regs, thread, stack.high);
 	thread->n_pending++;
 	return 0;
 }
@@ -212,13 +208,10 @@ static __always_inline void add_allocation(const struct thread *thread, const st
 }
 
 /* The entry whose return this is has its slot just below SP; the returns of muted entries find none. */
-static __always_inline int allocation_return(const struct pt_regs *regs)
+static __always_inline int allocation_return(const struct pt_regs *regs, struct thread *thread)
 {
-	struct thread *thread = current_thread();
 	u64 slot = REGS_SP(regs) - RETURN_POPS;
 
-	if (!thread)
-		return 0;
 	/* Nearly always the last one; an older one where a handler or a fiber came in between. */
 	for (u32 i = 1; i <= MAX_PENDING; i++) {
 		u32 index = thread->n_pending - i;
@@ -236,13 +229,10 @@ static __always_inline int allocation_return(const struct pt_regs *regs)
 }
 
 /* A free entry opens nothing. It is part of the thread's previous free where that one forwards to it. */
-static __always_inline int free_entry(const struct pt_regs *regs, u64 cookie)
+static __always_inline int free_entry(const struct pt_regs *regs, struct thread *thread, u64 cookie)
 {
-	struct thread *thread = current_thread();
 	u64 pointer = regs_argument(regs, COOKIE_POINTER(cookie)), sp = REGS_SP(regs);
 
-	if (!thread)
-		return 0;
 	if (thread->free_inside == sp) {
 		thread->free_inside = 0;
 		return 0;

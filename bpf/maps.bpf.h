@@ -32,6 +32,8 @@ __u32 process_cursor = 0;
 __u32 image_cursor = 0;
 __u64 generation_cursor = 0;
 
+__u64 layout = 1; /* changes when any process's executable mappings do */
+
 /* Records in the order in which they were reserved. Full: the record is dropped and counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -53,6 +55,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct thread);
 } threads SEC(".maps");
+
+/* Key: hash of where a kernel stack is; value: a thread that may be the one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_STACKS);
+	__type(key, u32);
+	__type(value, u32);
+} thread_stacks SEC(".maps");
 
 /* Key: number of a processor. In use: the call is sent by itself. */
 struct {

@@ -28,34 +28,57 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 SEC("uprobe")
 int allocation_called(struct pt_regs *regs)
 {
-	if (bpf_session_is_return())
-		return allocation_return(regs);
-	return allocation_entry(regs, bpf_get_attach_cookie(regs));
+	struct thread *thread = thread_at_probe(regs);
+	u64 ip = REGS_IP(regs), cookie;
+	struct site *site;
+
+	if (!thread)
+		return 1;
+	site = site_find(thread, ip);
+	if (site)
+		cookie = site->cookie;
+	else
+		cookie = site_keep(thread, ip, bpf_session_is_return() ? SITE_RETURN : bpf_get_attach_cookie(regs));
+	return cookie == SITE_RETURN ? allocation_return(regs, thread) : allocation_entry(regs, thread, cookie);
+}
+
+static __always_inline u64 cookie_here(struct pt_regs *regs, struct thread *thread)
+{
+	struct site *site = site_find(thread, REGS_IP(regs));
+
+	return site ? site->cookie : site_keep(thread, REGS_IP(regs), bpf_get_attach_cookie(regs));
 }
 
 SEC("uprobe")
 int allocation_entered(struct pt_regs *regs)
 {
-	allocation_entry(regs, bpf_get_attach_cookie(regs));
+	struct thread *thread = thread_at_probe(regs);
+
+	if (thread)
+		allocation_entry(regs, thread, cookie_here(regs, thread));
 	return 0;
 }
 
 SEC("uretprobe")
 int allocation_returned(struct pt_regs *regs)
 {
-	return allocation_return(regs);
+	struct thread *thread = thread_at_probe(regs);
+
+	return thread ? allocation_return(regs, thread) : 0;
 }
 
 SEC("uprobe")
 int free_entered(struct pt_regs *regs)
 {
-	return free_entry(regs, bpf_get_attach_cookie(regs));
+	struct thread *thread = thread_at_probe(regs);
+
+	return thread ? free_entry(regs, thread, cookie_here(regs, thread)) : 0;
 }
 
 SEC("uprobe")
 int free_called_inside(struct pt_regs *regs)
 {
-	struct thread *thread = current_thread();
+	struct thread *thread = thread_at_probe(regs);
 
 	/* The cookie says how far the instruction moves SP: a call does, a jump does not. */
 	if (thread)

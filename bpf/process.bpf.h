@@ -68,10 +68,13 @@ static __always_inline void emit_process(u32 kind, struct process *process, stru
 /* Nothing of what the thread did so far is of use from here on. */
 static __always_inline void thread_reset(struct thread *thread)
 {
+	thread->kernel_stack = 0;
 	thread->n_pending = 0;
 	thread->stack_low = thread->stack_high = 0;
 	thread->free_pointer = 0;
 	thread->free_inside = 0;
+	for (u32 i = 0; i < MAX_SITES; i++)
+		thread->sites[i].ip = 0;
 }
 
 /* State for a task that becomes tracked, or NULL and counted. */
@@ -135,6 +138,7 @@ static __always_inline struct thread *thread_move(struct task_struct *task, stru
 	}
 	thread->process = old->process;
 	thread->pid = old->pid;
+	old->kernel_stack = 0;
 	thread_leave(old_number);
 	return thread;
 }
@@ -208,6 +212,7 @@ static __always_inline int on_exit(struct task_struct *task)
 		image_unref(process->image);
 		process->used = 0;
 	}
+	thread->kernel_stack = 0;
 	thread_leave(task->pid);
 	return 0;
 }

@@ -30,6 +30,7 @@ typedef uint64_t record_u64;
 /* Sizes of the kernel-side tables, all allocated when the object is loaded. */
 #define MAX_PROCESSES      4096u    /* tracked at the same time; more are counted as lost */
 #define MAX_THREADS        16384u   /* the same; power of two */
+#define MAX_STACKS         8192u    /* kernel stacks whose thread is known; others are looked up; power of two */
 #define MAX_IMAGES         1024u    /* distinct sets of executable mappings at the same time */
 #define MAX_IMAGE_RANGES   1024u    /* executable mappings of one process; power of two */
 #define MAX_SCRATCH        64u      /* captures under way at the same time */
@@ -139,6 +140,11 @@ struct record_stack {
 		(record_u64)(pointer) << 14 | (record_u64)(result) << 17 | (record_u64)(forwards) << 20)
 
 #define COOKIE_FORWARDS_BIT COOKIE(0, 0, 0, 0, 0, 1)
+
+/* Where all arguments are: the commonest case is told by one comparison. */
+#define COOKIE_ARGUMENTS(c) ((c) & COOKIE(0, 7, 7, 7, 7, 0))
+#define COOKIE_ARGUMENTS_OF_MALLOC                                                                         \
+	COOKIE(0, 0, COOKIE_NO_ARGUMENT, COOKIE_NO_ARGUMENT, COOKIE_NO_ARGUMENT, 0)
 
 /* Events that happened and could not be recorded, by the place where they were dropped. */
 enum lost_counter {

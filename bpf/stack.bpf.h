@@ -239,14 +239,14 @@ static __always_inline int is_known(u64 hash)
 }
 
 /* Captures the caller's stack and returns the hash that names it, or 0. */
-static __always_inline u64 capture_stack(const struct pt_regs *regs, struct process *process, struct thread *thread,
-	u64 end)
+static __always_inline u64 capture_stack(const struct pt_regs *regs, struct thread *thread, u64 end)
 {
+	struct process *process = process_of(thread);
 	u32 index = scratch_claim();
 	struct scratch *scratch = scratch_get(index);
 	u64 hash = 0;
 
-	if (!scratch) {
+	if (!scratch || !process) {
 		count_lost(LOST_SCRATCH);
 		return 0;
 	}

@@ -30,7 +30,19 @@ struct thread_bucket {
 	u32 numbers[THREAD_WAYS];
 };
 
+#define SITE_RETURN 0
+
+/* An address where a probe was hit. */
+struct site {
+	u64 ip;
+	u64 cookie; /* of the function, or SITE_RETURN: a call returns to it */
+	u64 layout; /* when that was: code may have been mapped elsewhere since */
+};
+
+#define MAX_SITES 16 /* power of two */
+
 struct thread {
+	u64 kernel_stack; /* which one it runs on, see thread_at_probe; 0: not known */
 	u32 process; /* index */
 	u32 tid;     /* as the runner sees it */
 	u32 pid;     /* that of its process, here to be at hand */
@@ -38,6 +50,7 @@ struct thread {
 	u64 free_pointer, free_sp; /* the last free entry, if it may call another one; else 0 */
 	u32 n_pending;
 	u64 free_inside; /* SP at the entry of a free that the allocator calls for itself, or 0 */
+	struct site sites[MAX_SITES];
 	struct pending pending[MAX_PENDING];
 };
 
