@@ -38,7 +38,7 @@ static __always_inline int is_pending(const struct pending *pending, u64 trampol
 
 /* Is the frame of an entry still on the call path? The trampoline alone does not tell: after a longjmp it may be left
  * over in a frame that never wrote there. */
-__noinline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
+static __always_inline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
 {
 	struct thread *thread = current_thread();
 	struct process *process = thread ? process_of(thread) : NULL;
@@ -156,14 +156,14 @@ static __always_inline int allocation_entry(const struct pt_regs *regs, struct t
 	return 0;
 }
 
-static __always_inline void add_free(const struct thread *thread, u64 pointer, u64 when)
+static __always_inline void add_free(struct thread *thread, u64 pointer, u64 when)
 {
 	const struct call call = {{CALL_WORD(RECORD_FREE, when), CALL_TASK(thread->pid, thread->tid), pointer}};
 
-	call_add(&call, CALL_WORDS_FREE);
+	call_add(thread, &call, CALL_WORDS_FREE);
 }
 
-static __always_inline void add_realloc(const struct thread *thread, const struct pending *pending, u64 address)
+static __always_inline void add_realloc(struct thread *thread, const struct pending *pending, u64 address)
 {
 	/* realloc(p, 0) frees; a realloc that failed for lack of memory leaves the block alone. */
 	if (!address && pending->size)
@@ -176,7 +176,7 @@ static __always_inline void add_realloc(const struct thread *thread, const struc
 	const struct call call = {{CALL_WORD(RECORD_REALLOC, bpf_ktime_get_ns()), CALL_TASK(thread->pid, thread->tid),
 		address, pending->size, pending->stack_hash, pending->pointer, pending->entered}};
 
-	call_add(&call, CALL_WORDS_REALLOC);
+	call_add(thread, &call, CALL_WORDS_REALLOC);
 }
 
 /* What the call gave: its return value, or what it stored through its pointer argument when it returned 0. */
@@ -193,7 +193,7 @@ static __always_inline u64 returned_address(const struct pt_regs *regs, const st
 	return address;
 }
 
-static __always_inline void add_allocation(const struct thread *thread, const struct pending *pending, u64 address)
+static __always_inline void add_allocation(struct thread *thread, const struct pending *pending, u64 address)
 {
 	if (pending->kind == RECORD_REALLOC) {
 		add_realloc(thread, pending, address);
@@ -204,7 +204,7 @@ static __always_inline void add_allocation(const struct thread *thread, const st
 	const struct call call = {{CALL_WORD(pending->kind, bpf_ktime_get_ns()), CALL_TASK(thread->pid, thread->tid),
 		address, pending->size, pending->stack_hash}};
 
-	call_add(&call, CALL_WORDS_ALLOC);
+	call_add(thread, &call, CALL_WORDS_ALLOC);
 }
 
 /* The entry whose return this is has its slot just below SP; the returns of muted entries find none. */

@@ -45,7 +45,7 @@ __noinline int room_empty(u32 index)
 {
 	struct room *room = bpf_map_lookup_elem(&rooms, &index);
 
-	relieve_pressure();
+	relieve_pressure(ROOM_BYTES);
 	if (room && room_send(room)) {
 		__sync_fetch_and_add(&lost[LOST_RING_EVENTS], room->n_calls);
 		room->n_bytes = room->n_calls = 0;
@@ -68,7 +68,7 @@ __noinline int call_send_alone(const struct call *call, u32 n_words)
 
 	if (!call || n_words > CALL_WORDS_MAX)
 		return 0;
-	relieve_pressure();
+	relieve_pressure(sizeof(record));
 	fill_head(&record.head, RECORD_CALLS, 0, 0, 0);
 	record.call = *call;
 	if (bpf_ringbuf_output(&ring, &record, sizeof(record.head) + n_words * 8, BPF_RB_NO_WAKEUP))
@@ -76,11 +76,35 @@ __noinline int call_send_alone(const struct call *call, u32 n_words)
 	return 0;
 }
 
+/* What does not go into the ring now goes later. */
+static long room_flush(u32 index, void *unused)
+{
+	struct room *room = bpf_map_lookup_elem(&rooms, &index);
+
+	if (room && room->n_bytes && room_try_claim(room)) {
+		room_send(room);
+		room_release(room);
+	}
+	return 0;
+}
+
+/* The thread is on another processor than at its last call: what it left behind goes first, so that its calls stay in
+ * order. */
+__noinline int room_leave(u32 index)
+{
+	return room_flush(index, NULL);
+}
+
 /* n_words is a constant. */
-static __always_inline void call_add(const struct call *call, u32 n_words)
+static __always_inline void call_add(struct thread *thread, const struct call *call, u32 n_words)
 {
 	u32 index = bpf_get_smp_processor_id() & (MAX_ROOMS - 1), at;
 	struct room *room = bpf_map_lookup_elem(&rooms, &index);
+
+	if (thread->room != index) {
+		room_leave(thread->room);
+		thread->room = index;
+	}
 
 	if (!room || !room_try_claim(room)) {
 		call_send_alone(call, n_words);
@@ -95,18 +119,6 @@ static __always_inline void call_add(const struct call *call, u32 n_words)
 	room->n_bytes = at + n_words * 8;
 	room->n_calls++;
 	room_release(room);
-}
-
-/* What does not go into the ring now goes later. */
-static long room_flush(u32 index, void *unused)
-{
-	struct room *room = bpf_map_lookup_elem(&rooms, &index);
-
-	if (room && room->n_bytes && room_try_claim(room)) {
-		room_send(room);
-		room_release(room);
-	}
-	return 0;
 }
 
 #endif

@@ -107,7 +107,7 @@ static __always_inline void scratch_release(struct scratch *scratch)
 	__sync_lock_test_and_set(&scratch->busy, 0);
 }
 
-struct copy {
+struct copying {
 	struct scratch *scratch;
 	u64 sp;
 	u32 n_bytes;
@@ -115,7 +115,7 @@ struct copy {
 };
 
 /* The next page of the stack, as far as it is wanted. What is done is counted in the record. */
-static long copy_page(u32 i, struct copy *copy)
+static long copy_page(u32 i, struct copying *copy)
 {
 	struct record_stack *record = &copy->scratch->record;
 	u32 done = record->n_bytes, n;
@@ -142,7 +142,7 @@ static long copy_page(u32 i, struct copy *copy)
  * ends there. Returns the bytes copied. */
 static __always_inline u32 copy_pages(struct scratch *scratch, u64 sp, u32 n_bytes, u32 end_known)
 {
-	struct copy copy = {scratch, sp, n_bytes, end_known};
+	struct copying copy = {scratch, sp, n_bytes, end_known};
 
 	bpf_loop(STACK_BUDGET_MAX / PAGE_SIZE + 1, copy_page, &copy, 0);
 	return scratch->record.n_bytes;
@@ -158,16 +158,11 @@ static __always_inline u32 copy_limit(u64 sp, u64 end)
 	return n_bytes > STACK_BUDGET_MAX ? STACK_BUDGET_MAX : n_bytes;
 }
 
-/* Copies the stack from `sp` up to `end` (0: unknown), the budget or `wanted` bytes; fills the record's sp and
- * n_bytes. */
-__noinline int copy_stack(u32 index, u64 sp, u64 end, u32 wanted)
+static __always_inline int copy(struct scratch *scratch, u64 sp, u64 end, u32 wanted)
 {
-	struct scratch *scratch = scratch_get(index);
 	u32 n_bytes = copy_limit(sp, end);
 	int end_known = end > sp;
 
-	if (!scratch)
-		return -1;
 	if (n_bytes > wanted)
 		n_bytes = wanted;
 	if (n_bytes == 0 || n_bytes > STACK_BUDGET_MAX)
@@ -181,6 +176,15 @@ __noinline int copy_stack(u32 index, u64 sp, u64 end, u32 wanted)
 	scratch->record.sp = sp;
 	scratch->record.n_bytes = n_bytes;
 	return 0;
+}
+
+/* Copies the stack from `sp` up to `end` (0: unknown), the budget or `wanted` bytes; fills the record's sp and
+ * n_bytes. */
+__noinline int copy_stack(u32 index, u64 sp, u64 end, u32 wanted)
+{
+	struct scratch *scratch = scratch_get(index);
+
+	return scratch ? copy(scratch, sp, end, wanted) : -1;
 }
 
 static __always_inline u64 *stack_word(struct scratch *scratch, u64 index)
@@ -251,7 +255,7 @@ __noinline int copy_more(u32 index, u64 end, u32 wanted)
 	sp = scratch->record.sp;
 	if (scratch->record.n_bytes >= copy_limit(sp, end))
 		return 0;
-	copy_stack(index, sp, end, wanted);
+	copy(scratch, sp, end, wanted);
 	return restore_return_addresses(index);
 }
 

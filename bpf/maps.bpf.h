@@ -11,6 +11,7 @@ const volatile __u32 stack_identity = IDENTITY_PATH;
 const volatile __u32 scrub_stacks = 0; /* definitions keep addresses of code and stack only */
 const volatile __u32 define_always = 0; /* debugging: every capture sends its definition */
 const volatile __u32 with_stacks = 0;
+const volatile __u32 loops_converge = 0; /* the kernel knows may_goto, see loop.bpf.h */
 
 /* Set before the object is loaded too, but no constant to the verifier: what it accepts for one value it must
  * accept for all. */
@@ -152,13 +153,9 @@ struct {
 	__type(value, u32);
 } modules SEC(".maps");
 
-/* Key: hash of address and generation. Full entries are overwritten. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_LOCATED);
-	__type(key, u32);
-	__type(value, struct located);
-} located_cache SEC(".maps");
+/* Index: hash of address and generation. Entries are overwritten. A variable, not a map to be asked: no call in the
+ * way of the walk. */
+static struct located located_cache[MAX_LOCATED];
 
 static __always_inline void count_lost(enum lost_counter counter)
 {

@@ -9,11 +9,12 @@
 
 #include "maps.bpf.h"
 
-/* Sixteenths of the ring, and the longest wait from there on, in ns. */
+/* Sixteenths of the ring, and the longest wait from there on, in ns, for PRESSURE_PORTION bytes. */
 #define PRESSURE_LEVELS(level)                                                                             \
 	level(15, 100000000ull) level(14, 20000000ull) level(12, 2000000ull) level(8, 200000ull)
 
-#define PRESSURE_START (RING_BYTES / 16 * 8)
+#define PRESSURE_START   (RING_BYTES / 16 * 8)
+#define PRESSURE_PORTION 2048u
 
 struct wait {
 	u64 until;
@@ -25,14 +26,15 @@ static long wait_step(u32 i, struct wait *wait)
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < wait->below || bpf_ktime_get_ns() >= wait->until;
 }
 
-__noinline int wait_for_consumer(u64 pending)
+__noinline int wait_for_consumer(u64 pending, u32 n_bytes)
 {
+	u64 portions = (n_bytes + PRESSURE_PORTION - 1) / PRESSURE_PORTION;
 	u64 now = bpf_ktime_get_ns();
 	struct wait wait = {.below = PRESSURE_START};
 
 #define TRY_LEVEL(sixteenths, bound)                                                                       \
 	if (!wait.until && pending >= RING_BYTES / 16 * (sixteenths))                                      \
-		wait.until = now + (bound);
+		wait.until = now + (bound) * portions;
 	PRESSURE_LEVELS(TRY_LEVEL)
 #undef TRY_LEVEL
 	bpf_loop(1 << 23, wait_step, &wait, 0);
@@ -41,13 +43,13 @@ __noinline int wait_for_consumer(u64 pending)
 	return 0;
 }
 
-/* Called before calls or definitions are added to the ring. */
-static __always_inline void relieve_pressure(void)
+/* Called before calls or definitions of that size are added to the ring. */
+static __always_inline void relieve_pressure(u32 n_bytes)
 {
 	u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 
 	if (pending >= PRESSURE_START)
-		wait_for_consumer(pending);
+		wait_for_consumer(pending, n_bytes);
 }
 
 #endif

@@ -171,7 +171,7 @@ __noinline int send_definition(u32 index)
 	size = sizeof(scratch->record) + ((scratch->record.n_bytes + 7) & ~7u) + scratch->record.n_fp_chain * 8;
 	if (size > sizeof(scratch->record) + sizeof(scratch->bytes))
 		return 0;
-	relieve_pressure();
+	relieve_pressure(size);
 	if (bpf_ringbuf_output(&ring, &scratch->record, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(LOST_RING_DEFINITIONS);
 		return 0;
@@ -205,14 +205,23 @@ static __always_inline void define_stack(struct scratch *scratch, u32 index, con
 	send_definition(index);
 }
 
-/* What is read before anybody asks for more. Reading costs by the call, not by the byte, up to about this much. */
-#define FIRST_COPY 2048u
+/* What is read at least before anybody asks for more. Reading costs by the call, not by the byte, up to about this
+ * much. */
+#define FIRST_COPY 1024u
+
+static __always_inline u32 first_copy(const struct scratch *scratch)
+{
+	if (stack_identity != IDENTITY_PATH)
+		return STACK_BUDGET_MAX;
+	return scratch->reach > FIRST_COPY ? scratch->reach : FIRST_COPY;
+}
 
 /* Gives the copy its hash, by the identity that was chosen or by the next coarser one that is possible. */
-static __always_inline void identify(u32 index, const struct pt_regs *regs, struct process *process, u64 end)
+static __always_inline void identify(struct scratch *scratch, u32 index, const struct pt_regs *regs,
+	struct process *process, u64 end)
 {
 	if (stack_identity == IDENTITY_PATH) {
-		if (identity_path(index, process->image, REGS_IP(regs), REGS_FP(regs), end) == 0)
+		if (identity_path(scratch, index, process, regs, end) == 0)
 			return;
 		count_note(NOTE_BY_CODE);
 		copy_rest(index, end);
@@ -242,7 +251,7 @@ static __always_inline int is_known(u64 hash)
 static __always_inline u64 capture_stack(const struct pt_regs *regs, struct thread *thread, u64 end)
 {
 	struct process *process = process_of(thread);
-	u32 index = scratch_claim();
+	u32 index = process ? scratch_claim() : MAX_SCRATCH;
 	struct scratch *scratch = scratch_get(index);
 	u64 hash = 0;
 
@@ -250,13 +259,13 @@ static __always_inline u64 capture_stack(const struct pt_regs *regs, struct thre
 		count_lost(LOST_SCRATCH);
 		return 0;
 	}
-	if (copy_stack(index, REGS_SP(regs), end, stack_identity == IDENTITY_PATH ? FIRST_COPY : STACK_BUDGET_MAX)) {
+	if (copy(scratch, REGS_SP(regs), end, first_copy(scratch))) {
 		count_lost(LOST_STACKS);
 		goto out;
 	}
 	if (thread->n_pending)
 		restore_return_addresses(index);
-	identify(index, regs, process, end);
+	identify(scratch, index, regs, process, end);
 	hash = scratch->record.hash;
 	if (define_always || !is_known(hash))
 		define_stack(scratch, index, regs, process, thread->tid, end);

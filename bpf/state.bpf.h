@@ -44,6 +44,7 @@ struct site {
 struct thread {
 	u64 kernel_stack; /* which one it runs on, see thread_at_probe; 0: not known */
 	u32 process; /* index */
+	u32 room;    /* where its last call was put */
 	u32 tid;     /* as the runner sees it */
 	u32 pid;     /* that of its process, here to be at hand */
 	u64 stack_low, stack_high; /* the stack last seen in use; high is where copies end */
@@ -89,23 +90,60 @@ struct image {
 	struct range ranges[MAX_IMAGE_RANGES]; /* sorted, disjoint */
 };
 
+#define TRAIL_FRAMES 512 /* power of two */
+
+/* A frame of a walk: where the thread is in it, and how it led to its caller, the next one. As large as a cache line. */
+struct frame {
+	u64 sp, pc, fp;
+	u64 place; /* of pc, see struct located */
+	u64 fp_at; /* where the caller's frame pointer was read, and what that was; where none was, the return address */
+	u64 fp_word;
+	u64 next; /* distance from the first frame, bytes */
+	u64 unused;
+};
+
+#define FP_NOWHERE 0 /* the step took more than to read two words */
+
+/* The frames of recent walks, linked from the inside out. The first one is no frame but leads to the innermost, the
+ * second one takes links that lead nowhere. */
+struct trail {
+	u64 salt; /* of the mappings they are of */
+	u64 n_bytes; /* that are in use */
+	struct frame frames[TRAIL_FRAMES];
+};
+
+/* A walk under way, where it is kept between the steps that are functions of their own. */
+struct walk {
+	u64 pc, sp, fp;
+	u64 hash;
+	u64 salt; /* of the keys: the generation, spread */
+	u64 stack_end;
+	u64 slot;  /* of a return address that is looked for, or all ones */
+	u64 place; /* of the address looked up last, and its rule */
+	u32 rule;
+	u32 image;
+	u32 exact; /* pc is where the thread is, not behind a call */
+	u32 end;   /* enum walk_end */
+};
+
 /* A definition under construction: the record and, contiguous, its stack bytes and chain. The room behind the
  * largest budget is for the chain, and what the verifier thinks a page-wise copy could need. */
 struct scratch {
 	u32 busy;
-	u32 module;  /* of the address looked up last */
-	u64 located; /* its file offset in the upper half, its rule in the lower */
+	u32 reach; /* bytes of a stack that recent walks needed */
+	struct walk walk;
 	struct record_stack record;
-	u8 bytes[STACK_BUDGET_MAX + 4096];
+	u8 bytes[STACK_BUDGET_MAX + 4096] __attribute__((aligned(8)));
+	struct trail trail;
 };
 
 /* What an address in a file's code means, for one set of file mappings. Written without a lock: an entry that two
  * writers mixed fails its check. */
 struct located {
 	u64 key;   /* address and generation */
-	u64 value; /* file offset in the upper half, rule in the lower */
-	u64 module;
+	u64 place; /* hash of module and file offset */
 	u64 check;
+	u64 rule;
 };
 
 struct file_key {

@@ -8,6 +8,7 @@
 #define BPF_WALK_BPF_H
 
 #include "copy.bpf.h"
+#include "loop.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -27,19 +28,14 @@ enum walk_end {
 	WALK_MISSED,      /* beyond it */
 };
 
-struct walk {
-	struct scratch *scratch;
-	u64 pc, sp, fp;
-	u64 hash;
-	u64 salt; /* of the keys: the generation, spread */
-	u64 stack_end;
-	u64 slot;  /* of a return address that is looked for, or all ones */
-	u32 index; /* of scratch */
-	u32 image;
-	u32 exact; /* pc is where the thread is, not behind a call */
-	u32 fp_lost;
-	u32 end; /* enum walk_end */
-};
+/* In place of a frame pointer that no simple rule restores. */
+#define FP_LOST ~0ull
+
+/* Part of the place of a frame where the thread itself is, not one that a call returns to. */
+#define PLACE_EXACT 0x8cb92ba72f3d8dd7ull
+
+/* An odd number without a pattern: each frame counts by where it stands in the path. */
+#define PATH_STEP 0xd6e8feb86659fd93ull
 
 /* The row of a module that holds a file offset; its rule. */
 __noinline int rule_find(u32 module, u32 offset)
@@ -70,26 +66,42 @@ __noinline int rule_find(u32 module, u32 offset)
 	return rule;
 }
 
-static __always_inline u64 located_check(u64 key, u64 value, u64 module)
+/* The finalizer of MurmurHash3: every bit of the result depends on every bit of the word. */
+static __always_inline u64 spread(u64 word)
 {
-	return key ^ value * 0x9e3779b97f4a7c15ull ^ module * 0xc2b2ae3d27d4eb4full;
+	word ^= word >> 33;
+	word *= 0xff51afd7ed558ccdull;
+	word ^= word >> 33;
+	word *= 0xc4ceb9fe1a85ec53ull;
+	return word ^ word >> 33;
 }
 
-/* Finds out what an address means: into scratch->module and ->located, and the cache. -1: in no file. */
-__noinline int locate(u32 index, u32 image_index, u64 address, u64 key)
+static __always_inline struct located *located_at(u64 key)
+{
+	return &located_cache[BELOW(key ^ key >> 16, MAX_LOCATED)];
+}
+
+static __always_inline u64 located_check(u64 key, u64 place, u64 rule)
+{
+	return key ^ place ^ rule * 0x9e3779b97f4a7c15ull;
+}
+
+/* Finds out what an address means: into the walk's place and rule, and the cache. -1: in no file. */
+__noinline int locate(u32 index, u64 address)
 {
 	struct scratch *scratch = scratch_get(index);
-	struct image *image = image_get(image_index);
-	u32 slot = BELOW(key * 0x9e3779b97f4a7c15ull >> 40, MAX_LOCATED), low = 0, high;
-	struct located *cached = bpf_map_lookup_elem(&located_cache, &slot);
+	struct image *image = scratch ? image_get(scratch->walk.image) : NULL;
+	u32 low = 0, high;
 
-	if (!scratch || !image || !cached)
+	if (!scratch || !image)
 		return -1;
 	high = image->n_ranges;
 	for (int step = 0; step < 11; step++) {
-		u32 middle = (low + high) / 2;
+		u32 middle = (low + high) / 2, module;
 		struct range *range = &image->ranges[BELOW(middle, MAX_IMAGE_RANGES)];
-		u64 offset;
+		struct walk *walk = &scratch->walk;
+		u64 offset, key = address + walk->salt;
+		struct located *cached = located_at(key);
 
 		if (low >= high)
 			return -1;
@@ -101,72 +113,71 @@ __noinline int locate(u32 index, u32 image_index, u64 address, u64 key)
 			low = middle + 1;
 			continue;
 		}
-		scratch->module = RANGE_MODULE(range->tag);
-		if (RANGE_KIND(range->tag) == RANGE_ANONYMOUS || !scratch->module)
+		module = RANGE_MODULE(range->tag);
+		if (RANGE_KIND(range->tag) == RANGE_ANONYMOUS || !module)
 			return -1;
 		offset = address - range->start + range->file_offset;
-		scratch->located = offset << 32 | (u32)rule_find(scratch->module, offset);
+		walk->place = spread((u64)module << 32 ^ offset);
+		walk->rule = rule_find(module, offset);
 		cached->key = key;
-		cached->value = scratch->located;
-		cached->module = scratch->module;
-		cached->check = located_check(key, scratch->located, scratch->module);
+		cached->place = walk->place;
+		cached->rule = walk->rule;
+		cached->check = located_check(key, walk->place, walk->rule);
 		return 0;
 	}
 	return -1;
 }
 
 /* A word of the stack; false where it lies beyond the copy, after that has been extended as far as it goes. */
-static __always_inline int walk_word(struct walk *walk, u64 address, u64 *ret_word)
+static __always_inline int walk_word(struct scratch *scratch, u32 index, u64 address, u64 *ret_word)
 {
-	struct record_stack *record = &walk->scratch->record;
+	struct record_stack *record = &scratch->record;
 	u64 offset = address - record->sp;
 
 	if (offset >= STACK_BUDGET_MAX || (offset & 7))
 		return 0;
 	if (offset + 8 > record->n_bytes) {
-		copy_more(walk->index, walk->stack_end, record->n_bytes < 8192 ? 8192 : STACK_BUDGET_MAX);
+		copy_more(index, scratch->walk.stack_end, record->n_bytes < 8192 ? 8192 : STACK_BUDGET_MAX);
 		if (offset + 8 > record->n_bytes)
-			copy_rest(walk->index, walk->stack_end);
+			copy_rest(index, scratch->walk.stack_end);
 		if (offset + 8 > record->n_bytes)
 			return 0;
 	}
-	*ret_word = *stack_word(walk->scratch, offset / 8);
-	return 1;
-}
-
-static __always_inline long walk_ends(struct walk *walk, enum walk_end end)
-{
-	walk->end = end;
+	*ret_word = *stack_word(scratch, offset / 8);
 	return 1;
 }
 
 /* Over a signal frame to what it interrupted, which may be on another stack. */
-static __always_inline long walk_signal(struct walk *walk)
+static __always_inline enum walk_end step_over_signal(struct scratch *scratch, u32 index)
 {
-	u64 context = walk->sp, sp;
+	struct walk *walk = &scratch->walk;
+	u64 context = walk->sp, sp, pc, fp;
 
-	if (!walk_word(walk, context + UCONTEXT_SP * 8, &sp) ||
-		!walk_word(walk, context + UCONTEXT_IP * 8, &walk->pc) ||
-		!walk_word(walk, context + UCONTEXT_FP * 8, &walk->fp))
-		return walk_ends(walk, WALK_LEFT_COPY);
-	walk->fp_lost = 0;
-	walk->exact = 1;
+	if (!walk_word(scratch, index, context + UCONTEXT_SP * 8, &sp) ||
+		!walk_word(scratch, index, context + UCONTEXT_IP * 8, &pc) ||
+		!walk_word(scratch, index, context + UCONTEXT_FP * 8, &fp))
+		return WALK_LEFT_COPY;
+	walk->pc = pc;
 	walk->sp = sp;
-	return 0;
+	walk->fp = fp;
+	walk->exact = 1;
+	return WALK_GOES_ON;
 }
 
 /* The CFA by the rule; 0 where there is none to be had. */
-static __always_inline u64 walk_cfa(struct walk *walk, u32 rule)
+static __always_inline u64 walk_cfa(struct scratch *scratch, u32 index)
 {
+	struct walk *walk = &scratch->walk;
+	u32 rule = walk->rule;
 	u64 cfa = 0;
 
 	switch (RULE_KIND(rule)) {
 	case RULE_SP:
 		return walk->sp + RULE_CFA(rule) * 8;
 	case RULE_FP_BASED:
-		return walk->fp_lost ? 0 : walk->fp + RULE_CFA(rule) * 8;
+		return walk->fp == FP_LOST ? 0 : walk->fp + RULE_CFA(rule) * 8;
 	case RULE_DEREF:
-		if (!walk->fp_lost && walk_word(walk, walk->fp - RULE_CFA(rule) * 8, &cfa))
+		if (walk->fp != FP_LOST && walk_word(scratch, index, walk->fp - RULE_CFA(rule) * 8, &cfa))
 			return cfa;
 		return 0;
 	case RULE_PLT:
@@ -175,104 +186,408 @@ static __always_inline u64 walk_cfa(struct walk *walk, u32 rule)
 	return 0;
 }
 
-static __always_inline int walk_restore_fp(struct walk *walk, u32 rule, u64 cfa)
+static __always_inline int walk_restore_fp(struct scratch *scratch, u32 index, u64 cfa)
 {
-	u32 words = RULE_FP(rule);
+	struct walk *walk = &scratch->walk;
+	u32 words = RULE_FP(walk->rule);
 	u64 fp;
 
 	if (words == RULE_FP_SAME)
 		return 1;
 	if (words == RULE_FP_LOST) {
-		walk->fp_lost = 1;
+		walk->fp = FP_LOST;
 		return 1;
 	}
-	if (!walk_word(walk, words == RULE_FP_HERE ? walk->fp : cfa - words * 8, &fp))
+	if (!walk_word(scratch, index, words == RULE_FP_HERE ? walk->fp : cfa - words * 8, &fp))
 		return 0;
 	walk->fp = fp;
 	return 1;
 }
 
-/* One frame: adds it to the identity and goes to its caller. */
-static long walk_step(u32 i, struct walk *walk)
+/* One step by any rule, from and to what is in the scratch buffer; sets the end where there is one. */
+__noinline int walk_step(u32 index)
 {
-	u64 address = walk->pc - !walk->exact, key = address + walk->salt, value, module;
-	u32 slot = BELOW(key * 0x9e3779b97f4a7c15ull >> 40, MAX_LOCATED), rule;
-	struct located *cached = bpf_map_lookup_elem(&located_cache, &slot);
-	u64 cfa;
+	struct scratch *scratch = scratch_get(index);
+	struct walk *walk;
+	u64 cfa, pc;
 
-	if (!cached)
-		return walk_ends(walk, WALK_UNSUPPORTED);
-	value = cached->value;
-	module = cached->module;
-	if (cached->key != key || cached->check != located_check(key, value, module)) {
-		if (locate(walk->index, walk->image, address, key))
-			return walk_ends(walk, WALK_UNSUPPORTED);
-		value = walk->scratch->located;
-		module = walk->scratch->module;
+	if (!scratch)
+		return 0;
+	walk = &scratch->walk;
+	if (RULE_KIND(walk->rule) == RULE_END) {
+		walk->end = WALK_COMPLETE;
+		return 0;
 	}
-	walk->hash = mix(walk->hash, module << 33 | (u64)walk->exact << 32 | value >> 32);
-	/* At the probe SP is what it was at entry, whatever the row there says. */
-	rule = i ? value : RULE(RULE_SP, 1, RULE_FP_SAME);
-	if (RULE_KIND(rule) == RULE_END)
-		return walk_ends(walk, WALK_COMPLETE);
-	if (RULE_KIND(rule) == RULE_SIGNAL)
-		return walk_signal(walk);
-	cfa = walk_cfa(walk, rule);
-	if (cfa <= walk->sp)
-		return walk_ends(walk, WALK_UNSUPPORTED);
-	if (cfa - 8 >= walk->slot)
-		return walk_ends(walk, cfa - 8 == walk->slot ? WALK_MET : WALK_MISSED);
-	if (!walk_word(walk, cfa - 8, &walk->pc) || !walk_restore_fp(walk, rule, cfa))
-		return walk_ends(walk, WALK_LEFT_COPY);
+	if (RULE_KIND(walk->rule) == RULE_SIGNAL) {
+		walk->end = step_over_signal(scratch, index);
+		return 0;
+	}
+	cfa = walk_cfa(scratch, index);
+	if (cfa <= walk->sp) {
+		walk->end = WALK_UNSUPPORTED;
+		return 0;
+	}
+	if (cfa - 8 >= walk->slot) {
+		walk->end = cfa - 8 == walk->slot ? WALK_MET : WALK_MISSED;
+		return 0;
+	}
+	if (!walk_word(scratch, index, cfa - 8, &pc) || !walk_restore_fp(scratch, index, cfa)) {
+		walk->end = WALK_LEFT_COPY;
+		return 0;
+	}
+	walk->pc = pc;
 	walk->sp = cfa;
 	walk->exact = 0;
-	return walk->pc ? 0 : walk_ends(walk, WALK_COMPLETE);
+	return 0;
+}
+
+/* A word of the copy, at an offset that was found to be within it. As an instruction: the compiler takes what it
+ * cannot see to be aligned for not aligned. */
+static __always_inline u64 word_at(const u8 *bytes, u64 offset)
+{
+	u64 word;
+
+	asm volatile("%1 &= %3\n\t%1 += %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(word), "+r"(offset) : "r"(bytes), "i"(STACK_BUDGET_MAX - 8));
+	return word;
+}
+
+#define TRAIL_HEAD 0
+#define TRAIL_SINK sizeof(struct frame)
+#define TRAIL_USED (2 * sizeof(struct frame)) /* of an empty one */
+
+static __always_inline struct frame *trail_frame(struct trail *trail, u64 at)
+{
+	asm volatile("%0 &= %1" : "+r"(at) : "i"((TRAIL_FRAMES - 1) * sizeof(struct frame)));
+	return (struct frame *)((u8 *)trail->frames + at);
+}
+
+static __always_inline void trail_clear(struct trail *trail, u64 salt)
+{
+	trail->salt = salt;
+	trail->n_bytes = TRAIL_USED;
+	trail->frames[0].next = 0;
+}
+
+/* A walk while it goes on: what of the scratch buffer is at hand. */
+struct round {
+	struct scratch *scratch;
+	u64 pc, sp, fp;
+	u64 hash;
+	u64 base;  /* the address of the copy */
+	u64 limit; /* offset of its last word, or of the last one that matters */
+	u64 last;  /* frame of the trail that the next one is put behind */
+	u64 ahead; /* the frame that is next, if the stack is still as it was */
+	u64 exact;
+	u64 met; /* the frame is of the trail already, and it is `last` */
+	u32 index; /* of scratch */
+};
+
+static __always_inline void set_limit(struct round *round)
+{
+	u64 last = round->scratch->record.n_bytes - 8, slot = round->scratch->walk.slot - 8 - round->base;
+
+	round->limit = slot < last ? slot : last;
+}
+
+/* Most of a stack is as it was at the thread's last capture. Where a frame of the last walk is met again, the frames
+ * behind it are followed as long as the words that led from one to the next are the same: then so is the step, whatever
+ * its rule, and nothing has to be looked up. */
+static __always_inline void follow_trail(struct round *round)
+{
+	struct trail *trail = &round->scratch->trail;
+	const u8 *bytes = round->scratch->bytes;
+	u64 zero = unknown_zero, hash = round->hash, last = round->ahead, limit = round->limit;
+	u64 base = round->base;
+	struct frame *frame = trail_frame(trail, last);
+
+	if (frame->sp != round->sp || frame->pc != round->pc || frame->fp != round->fp || round->exact)
+		return;
+	trail_frame(trail, round->last)->next = last;
+	for (;;) {
+		struct frame *next;
+		u64 at, offset, saved;
+
+		FORGET(hash, zero);
+		FORGET(last, zero);
+		MAY_LEAVE_TO(changed);
+		frame = trail_frame(trail, last);
+		at = frame->next;
+		next = trail_frame(trail, at);
+		offset = next->sp - 8 - base;
+		saved = frame->fp_at - base;
+		if (offset > limit || saved > limit || word_at(bytes, offset) != next->pc ||
+			word_at(bytes, saved) != frame->fp_word)
+			break;
+		hash = hash * PATH_STEP + frame->place;
+		last = at;
+	}
+changed:
+	frame = trail_frame(trail, last);
+	round->hash = hash;
+	round->last = last;
+	round->ahead = frame->next;
+	round->pc = frame->pc;
+	round->sp = frame->sp;
+	round->fp = frame->fp;
+	round->met = 1;
+}
+
+/* A step by the rule that most code has: the CFA is at a distance from SP or FP, and two words are read at most. */
+static __always_inline int step_simply(struct round *round, u32 rule, struct frame *frame)
+{
+	const u8 *bytes = round->scratch->bytes;
+	u32 kind = RULE_KIND(rule), words = RULE_FP(rule);
+	u64 cfa = (kind == RULE_SP ? round->sp : round->fp) + RULE_CFA(rule) * 8, offset = cfa - 8 - round->base;
+	u64 saved = words ? offset + 8 - words * 8 : offset, pc, word;
+
+	if ((kind != RULE_SP && (kind != RULE_FP_BASED || round->fp == FP_LOST)) || words > RULE_FP_MAX ||
+		cfa <= round->sp || offset > round->limit || saved > round->limit || (offset & 7))
+		return 0;
+	pc = word_at(bytes, offset);
+	word = word_at(bytes, saved);
+	frame->fp_at = round->base + saved;
+	frame->fp_word = word;
+	if (words)
+		round->fp = word;
+	round->pc = pc;
+	round->sp = cfa;
+	return 1;
+}
+
+/* A step by any other rule. Not 0: the walk is at an end. */
+static __always_inline long step_anyhow(struct round *round, u32 rule)
+{
+	struct walk *walk = &round->scratch->walk;
+
+	walk->pc = round->pc;
+	walk->sp = round->sp;
+	walk->fp = round->fp;
+	walk->exact = round->exact;
+	walk->rule = rule;
+	walk_step(round->index);
+	round->pc = walk->pc;
+	round->sp = walk->sp;
+	round->fp = walk->fp;
+	round->exact = walk->exact;
+	set_limit(round);
+	return walk->end;
+}
+
+static __always_inline long round_ends(struct round *round, enum walk_end end)
+{
+	round->scratch->walk.end = end;
+	return 1;
+}
+
+/* The frame of the trail that stands for the one the walk is at. It leads nowhere until the next one is put behind it.
+ * Nothing leads to the sink, whose contents change: a frame that is not kept is one that the walk cannot come to by the
+ * trail. */
+static __always_inline struct frame *trail_keep(struct round *round, u64 place)
+{
+	struct trail *trail = &round->scratch->trail;
+	u64 at = TRAIL_SINK;
+	struct frame *frame;
+
+	if (round->met) {
+		at = round->last;
+	} else if (!round->exact && trail->n_bytes < sizeof(trail->frames)) {
+		at = trail->n_bytes;
+		trail->n_bytes = at + sizeof(struct frame);
+		trail_frame(trail, round->last)->next = at;
+	}
+	frame = trail_frame(trail, at);
+	frame->sp = round->sp;
+	frame->pc = round->pc;
+	frame->fp = round->fp;
+	frame->place = place;
+	frame->fp_at = FP_NOWHERE;
+	frame->next = 0;
+	round->last = at;
+	return frame;
+}
+
+/* The next frame of the trail that the walk may meet: not one that it has passed. */
+static __always_inline void look_ahead(struct round *round)
+{
+	struct trail *trail = &round->scratch->trail;
+
+	for (int i = 0; i < 2; i++)
+		if (round->ahead && trail_frame(trail, round->ahead)->sp < round->sp)
+			round->ahead = trail_frame(trail, round->ahead)->next;
+}
+
+/* One frame: adds it to the identity and goes to its caller. Not 0: the walk is at an end. */
+static __always_inline long walk_round(struct round *round)
+{
+	struct walk *walk = &round->scratch->walk;
+	u64 key = round->pc - !round->exact + walk->salt, place;
+	struct located *cached = located_at(key);
+	struct frame *frame;
+	u32 rule;
+
+	if (!round->pc)
+		return round_ends(round, WALK_COMPLETE);
+	place = cached->place;
+	rule = cached->rule;
+	if (cached->key != key || cached->check != located_check(key, place, rule)) {
+		if (locate(round->index, round->pc - !round->exact))
+			return round_ends(round, WALK_UNSUPPORTED);
+		place = walk->place;
+		rule = walk->rule;
+	}
+	if (round->exact)
+		round->hash = round->hash * PATH_STEP + (place ^ PLACE_EXACT);
+	else
+		round->hash = round->hash * PATH_STEP + place;
+	frame = trail_keep(round, place);
+	if ((round->exact || !step_simply(round, rule, frame)) && step_anyhow(round, rule))
+		return 1;
+	look_ahead(round);
+	return 0;
+}
+
+static long walk_round_called(u32 i, struct round *round)
+{
+	return walk_round(round);
+}
+
+/* Walks on from what is in the scratch buffer until there is an end. */
+__noinline int walk_stack(u32 index)
+{
+	struct round round = {.scratch = scratch_get(index), .index = index};
+	u64 zero = unknown_zero;
+	struct walk *walk;
+
+	if (!round.scratch || round.scratch->record.n_bytes < 8)
+		return 0;
+	walk = &round.scratch->walk;
+	if (round.scratch->trail.salt != walk->salt || round.scratch->trail.n_bytes >= sizeof(round.scratch->trail.frames))
+		trail_clear(&round.scratch->trail, walk->salt);
+	round.last = TRAIL_HEAD;
+	round.ahead = round.scratch->trail.frames[0].next;
+	round.base = round.scratch->record.sp;
+	round.pc = walk->pc;
+	round.sp = walk->sp;
+	round.fp = walk->fp;
+	round.hash = walk->hash;
+	round.exact = walk->exact;
+	set_limit(&round);
+	if (loops_converge) {
+		for (u64 i = unknown_zero; i < MAX_FRAMES; i++) {
+			FORGET(i, zero);
+			FORGET(round.pc, zero);
+			FORGET(round.sp, zero);
+			FORGET(round.fp, zero);
+			FORGET(round.hash, zero);
+			FORGET(round.limit, zero);
+			FORGET(round.last, zero);
+			FORGET(round.ahead, zero);
+			FORGET(round.exact, zero);
+			MAY_LEAVE_TO(out);
+			round.met = 0;
+			follow_trail(&round);
+			if (walk_round(&round))
+				break;
+		}
+	} else {
+		/* Of its own: a variable whose address is taken stays in memory. */
+		struct round called = round;
+
+		bpf_loop(MAX_FRAMES, walk_round_called, &called, 0);
+		round.sp = called.sp;
+		round.hash = called.hash;
+	}
+out:
+	if (walk->end == WALK_GOES_ON)
+		walk->end = WALK_LEFT_COPY; /* more frames than are followed */
+	walk->sp = round.sp;
+	walk->hash = round.hash;
+	return 0;
+}
+
+/* The first step: at the probe SP is what it was at entry, whatever the rule there says. 0: the walk can go on. */
+static __always_inline int walk_begin(struct scratch *scratch, u32 index, u64 ip, u64 fp)
+{
+	struct walk *walk = &scratch->walk;
+	u64 key = ip + walk->salt;
+	struct located *cached = located_at(key);
+
+	walk->place = cached->place;
+	walk->end = WALK_GOES_ON;
+	if ((cached->key != key || cached->check != located_check(key, cached->place, cached->rule)) &&
+		locate(index, ip)) {
+		walk->end = WALK_UNSUPPORTED;
+		return -1;
+	}
+	walk->hash = walk->place ^ PLACE_EXACT;
+	walk->pc = *stack_word(scratch, 0);
+	walk->sp = scratch->record.sp + 8;
+	walk->fp = fp;
+	walk->exact = 0;
+	return 0;
 }
 
 /* Does the path of the copied stack go through the frame whose return address is at `slot`? Where the walk ends before
  * it gets there, 1: nothing says no. */
-__noinline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
+static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
 {
 	struct scratch *scratch = scratch_get(index);
 	struct image *image = image_get(image_index);
-	struct walk walk = {.scratch = scratch, .index = index, .image = image_index, .exact = 1};
+	struct walk *walk;
 
 	if (!scratch || !image || image->unusable)
 		return 1;
+	walk = &scratch->walk;
 	/* No further than the frame: what lies above does not matter. */
-	walk.stack_end = slot + 8;
-	walk.salt = image->generation * 0x9e3779b97f4a7c15ull;
-	walk.slot = slot;
-	walk.pc = ip;
-	walk.fp = fp;
-	walk.sp = scratch->record.sp;
-	bpf_loop(MAX_FRAMES, walk_step, &walk, 0);
-	return walk.end != WALK_MISSED;
+	walk->stack_end = slot + 8;
+	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
+	walk->image = image_index;
+	walk->slot = slot;
+	if (slot <= scratch->record.sp)
+		return slot == scratch->record.sp;
+	if (walk_begin(scratch, index, ip, fp) == 0)
+		walk_stack(index);
+	return walk->end != WALK_MISSED;
+}
+
+/* How far recent walks went, so that the next copy is long enough and not much longer. */
+static __always_inline void remember_reach(struct scratch *scratch)
+{
+	u64 needed = scratch->walk.sp + 64 - scratch->record.sp;
+
+	if (needed > STACK_BUDGET_MAX)
+		needed = STACK_BUDGET_MAX;
+	if (needed > scratch->reach)
+		scratch->reach = needed;
+	else
+		scratch->reach -= (scratch->reach - needed) / 16;
 }
 
 /* Fills the record's hash with the identity of the call path. -1: the stack has none that the rules can give. */
-__noinline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 stack_end)
+static __always_inline int identity_path(struct scratch *scratch, u32 index, const struct process *process,
+	const struct pt_regs *regs, u64 stack_end)
 {
-	struct scratch *scratch = scratch_get(index);
+	struct walk *walk = &scratch->walk;
+	u32 image_index = process->image, version;
 	struct image *image = image_get(image_index);
-	struct walk walk = {.scratch = scratch, .index = index, .image = image_index, .exact = 1};
-	u32 version;
 
-	if (!scratch || !image || image->unusable)
+	if (!image || image->unusable)
 		return -1;
 	version = *(volatile u32 *)&image->version;
-	if (!image_is_current(image_index))
+	/* Still the one? Then that is the version which must not change while the image is used. */
+	if (*(volatile u32 *)&process->image != image_index)
 		return -1;
-	walk.salt = image->generation * 0x9e3779b97f4a7c15ull;
-	walk.stack_end = stack_end;
-	walk.slot = ~0ull;
-	walk.pc = ip;
-	walk.fp = fp;
-	walk.sp = scratch->record.sp;
-	bpf_loop(MAX_FRAMES, walk_step, &walk, 0);
-	if (walk.end == WALK_UNSUPPORTED || *(volatile u32 *)&image->version != version)
+	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
+	walk->image = image_index;
+	walk->stack_end = stack_end;
+	walk->slot = ~0ull;
+	if (walk_begin(scratch, index, REGS_IP(regs), REGS_FP(regs)) == 0)
+		walk_stack(index);
+	if (walk->end == WALK_UNSUPPORTED || *(volatile u32 *)&image->version != version)
 		return -1;
-	scratch->record.hash = mix(walk.hash, walk.end) ?: 1;
+	remember_reach(scratch);
+	scratch->record.hash = mix(walk->hash, walk->end) ?: 1;
 	return 0;
 }
 
@@ -284,7 +599,8 @@ static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp
 }
 
 /* The rules are of x86-64 so far; elsewhere code pointers serve. */
-static __always_inline int identity_path(u32 index, u32 image_index, u64 ip, u64 fp, u64 stack_end)
+static __always_inline int identity_path(struct scratch *scratch, u32 index, const struct process *process,
+	const struct pt_regs *regs, u64 stack_end)
 {
 	return -1;
 }

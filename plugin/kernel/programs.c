@@ -88,6 +88,7 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	object->rodata->scrub_stacks = settings->scrub_stacks;
 	object->rodata->define_always = settings->define_always;
 	choose_programs(object, programs->mechanism);
+	object->rodata->loops_converge = 1;
 	r = memory_bpf__load(object);
 	return r ? explain_load(programs->log, r) : 0;
 }

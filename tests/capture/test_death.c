@@ -254,7 +254,7 @@ Test(death, disk_full)
 	size_t n_events;
 
 	capture_need_rights();
-	cr_assert_eq(launch_run(&(struct launch){.argv = WORDS("mount", "-t", "tmpfs", "-o", "size=256k",
+	cr_assert_eq(launch_run(&(struct launch){.argv = WORDS("mount", "-t", "tmpfs", "-o", "size=1m",
 	                                                 "tmpfs", small)},
 	                     &result),
 	        0);
@@ -264,7 +264,7 @@ Test(death, disk_full)
 	cr_assert_eq(
 	        launch_run(&(struct launch){.argv = WORDS(capture_env("MEMSTACKS_RUNNER"), "--instrument",
 	                                            "memory", "--experimental-stacks", "--profile-folder",
-	                                            folder, "--", threads, "4", "20000")},
+	                                            folder, "--", threads, "4", "60000")},
 	                &result),
 	        0);
 	n_events = must_be_readable(folder, "disk full");

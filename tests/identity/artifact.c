@@ -65,6 +65,50 @@ void artifact_each(const char *folder, void (*visit)(void *context, const struct
 	cr_assert_eq(read_events(fd, visit, context, &n), ARTIFACT_END);
 }
 
+struct ordering {
+	struct heap_order *order;
+	void (*visit)(void *context, const struct heap_row *row);
+	void *context;
+};
+
+static void measure(void *context, const struct event *event)
+{
+	struct ordering *ordering = context;
+
+	cr_assert_eq(heap_order_measure(ordering->order, event), 0);
+}
+
+static void give_rows(const struct ordering *ordering)
+{
+	struct heap_row row;
+
+	while (heap_order_next(ordering->order, &row))
+		ordering->visit(ordering->context, &row);
+}
+
+static void put_in_order(void *context, const struct event *event)
+{
+	struct ordering *ordering = context;
+
+	cr_assert_eq(heap_order_add(ordering->order, event), 0);
+	give_rows(ordering);
+}
+
+void artifact_each_row(
+        const char *folder, void (*visit)(void *context, const struct heap_row *row), void *context)
+{
+	struct ordering ordering = {.visit = visit, .context = context};
+
+	cr_assert_eq(heap_order_new(&ordering.order), 0);
+	artifact_each(folder, measure, &ordering);
+	heap_order_begin(ordering.order);
+	artifact_each(folder, put_in_order, &ordering);
+	heap_order_end(ordering.order);
+	give_rows(&ordering);
+	cr_assert_eq(heap_order_n_forced(ordering.order), 0);
+	heap_order_free(ordering.order);
+}
+
 size_t artifact_each_to_cut(
         const char *folder, void (*visit)(void *context, const struct event *event), void *context)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "artifact/event.h"
+#include "heap/order.h"
 
 /* The path of the artifact in a profile folder, or NULL; the caller frees it. */
 char *artifact_path(const char *folder);
@@ -15,7 +16,11 @@ char *artifact_path(const char *folder);
 void artifact_each(
         const char *folder, void (*visit)(void *context, const struct event *event), void *context);
 
-/* The same, but it may be cut. Returns how many events there were; 0 also where there is no artifact. */
+/* The same in replay order. */
+void artifact_each_row(
+        const char *folder, void (*visit)(void *context, const struct heap_row *row), void *context);
+
+/* In stream order too, but it may be cut. Returns how many events there were; 0 also where there is no artifact. */
 size_t artifact_each_to_cut(
         const char *folder, void (*visit)(void *context, const struct event *event), void *context);
 

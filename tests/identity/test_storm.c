@@ -35,20 +35,20 @@ struct seen {
 	uint64_t n_exits;
 };
 
-static void see(void *context, const struct event *event)
+static void see(void *context, const struct heap_row *row)
 {
 	struct seen *seen = context;
-	uint64_t block = event->addr ^ (uint64_t)event->pid << 47, *live;
+	uint64_t block = row->addr ^ (uint64_t)row->pid << 47, *live;
 
-	seen->n_forks += event->type == EVENT_FORK;
-	seen->n_exits += event->type == EVENT_EXIT;
-	if (event->type == EVENT_MALLOC && event->size == SIZE) {
+	seen->n_forks += row->kind == EVENT_FORK;
+	seen->n_exits += row->kind == EVENT_EXIT;
+	if (row->kind == EVENT_MALLOC && row->size == SIZE) {
 		*number_map_at(&seen->live, block) = 1;
-		++*number_map_at(&seen->by_tid, event->tid);
+		++*number_map_at(&seen->by_tid, row->tid);
 		seen->n_mallocs++;
-		seen->n_without_stack += event->stack_hash == 0;
+		seen->n_without_stack += row->stack_hash == 0;
 	}
-	if (event->type == EVENT_FREE && number_map_get(&seen->live, block)) {
+	if (row->kind == EVENT_FREE && number_map_get(&seen->live, block)) {
 		live = number_map_at(&seen->live, block);
 		seen->n_frees += *live;
 		*live = 0;
@@ -102,7 +102,7 @@ static void must_be_exact(const struct storm *storm, const char *folder)
 	struct seen seen = {0};
 	size_t at = 0;
 
-	artifact_each(folder, see, &seen);
+	artifact_each_row(folder, see, &seen);
 	cr_expect_eq(seen.n_mallocs, n_expected, "%lu allocations of %lu", (unsigned long)seen.n_mallocs,
 	        (unsigned long)n_expected);
 	cr_expect_eq(seen.n_frees, n_expected, "%lu frees of %lu", (unsigned long)seen.n_frees,
@@ -212,5 +212,5 @@ Test(storm, runner_killed_among_processes, .timeout = 300)
 /* Producers wait inside the kernel for the one who is killed. */
 Test(storm, runner_killed_with_a_full_ring, .timeout = 300)
 {
-	kill_case(&(struct storm){"threads", 4, 8000, 40, "2000", "raw"});
+	kill_case(&(struct storm){"threads", 4, 16000, 40, "2000", "raw"});
 }
