@@ -92,6 +92,7 @@ static int load(struct session *session)
 		.identity = session->settings.identity,
 		.scrub_stacks = session->settings.scrub_stacks,
 		.define_always = session->settings.define_always,
+		.loops_by_calls = session->settings.loops_by_calls,
 		.mechanism = session->settings.mechanism,
 	};
 	int r = rights_check(&session->log);

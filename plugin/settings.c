@@ -27,6 +27,9 @@ const struct runner_option settings_options[SETTINGS_N_OPTIONS] = {
 		"down, nothing is lost"},
 	{"define-every-stack", NULL,
 		"for checking the identities: write the definition of every captured stack, not only of new ones"},
+	{"loops", "auto|calls",
+		"how the kernel side makes its loops; auto (the default): the fast way where the kernel has it (Linux 6.9), "
+		"calls: as on older ones, for comparison"},
 };
 
 /* A whole number from `min` to `max`. */
@@ -101,6 +104,16 @@ static int parse_mechanism(const char *text, const struct log_sink *log, int *re
 	return -EINVAL;
 }
 
+static int parse_loops(const char *text, const struct log_sink *log, bool *ret_by_calls)
+{
+	if (strcmp(text, "auto") && strcmp(text, "calls")) {
+		log_error(log, "--loops: '%s' is neither 'auto' nor 'calls'", text);
+		return -EINVAL;
+	}
+	*ret_by_calls = !strcmp(text, "calls");
+	return 0;
+}
+
 int settings_parse(const struct runner_setting *given, uint32_t n_given, const struct log_sink *log,
 	struct settings *ret_settings)
 {
@@ -127,6 +140,8 @@ int settings_parse(const struct runner_setting *given, uint32_t n_given, const s
 			settings.scrub_stacks = true;
 		else if (!strcmp(given[i].name, "define-every-stack"))
 			settings.define_always = true;
+		else if (!strcmp(given[i].name, "loops"))
+			r = parse_loops(given[i].value, log, &settings.loops_by_calls);
 	}
 	if (r)
 		return r;

@@ -9,7 +9,7 @@
 #include "runner_plugin.h"
 #include "util/log.h"
 
-#define SETTINGS_N_OPTIONS 7
+#define SETTINGS_N_OPTIONS 8
 
 extern const struct runner_option settings_options[SETTINGS_N_OPTIONS];
 
@@ -19,6 +19,7 @@ struct settings {
 	enum stack_identity identity;
 	bool scrub_stacks;  /* definitions keep addresses of code and stack only */
 	bool define_always; /* debugging: every capture sends its definition */
+	bool loops_by_calls; /* as on kernels without may_goto */
 	uint32_t poll_ns;   /* between looks at the ring */
 	int mechanism;      /* enum attach_mechanism, or negative: the best one */
 };

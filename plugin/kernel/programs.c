@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "kernel/attach.h"
+#include "kernel/may_goto.h"
 #include "kernel/tracepoint.h"
 #include "memory.skel.h"
 #include "util/cleanup.h"
@@ -17,6 +18,7 @@
 
 struct programs {
 	struct memory_bpf *object;
+	void *elf; /* what the object was opened from, or NULL */
 	const struct log_sink *log;
 	enum attach_mechanism mechanism;
 	uint32_t n_modules;
@@ -74,21 +76,48 @@ static void choose_programs(struct memory_bpf *object, enum attach_mechanism mec
 	bpf_program__set_expected_attach_type(object->progs.free_called_inside, ATTACH_TYPE_UPROBE_MULTI);
 }
 
+/* Opens the object, from a copy without may_goto where loops are to be made by calls. */
+static int open_object(struct programs *programs, bool by_calls)
+{
+	struct memory_bpf *object = calloc(1, sizeof(*object));
+	int r = object ? memory_bpf__create_skeleton(object) : -ENOMEM;
+
+	if (!r && by_calls) {
+		programs->elf = malloc(object->skeleton->data_sz);
+		if (!programs->elf)
+			r = -ENOMEM;
+		else
+			memcpy(programs->elf, object->skeleton->data, object->skeleton->data_sz);
+		if (!r)
+			r = may_goto_remove(programs->elf, object->skeleton->data_sz);
+		object->skeleton->data = programs->elf;
+	}
+	if (r >= 0)
+		r = bpf_object__open_skeleton(object->skeleton, NULL);
+	if (r) {
+		memory_bpf__destroy(object);
+		return r;
+	}
+	programs->object = object;
+	return 0;
+}
+
 static int open_and_load(struct programs *programs, const struct programs_settings *settings)
 {
-	struct memory_bpf *object = memory_bpf__open();
-	int r;
+	bool by_calls = settings->loops_by_calls || !may_goto_probe();
+	struct memory_bpf *object;
+	int r = open_object(programs, by_calls);
 
-	if (!object)
-		return explain_load(programs->log, -errno);
-	programs->object = object;
+	if (r)
+		return explain_load(programs->log, r);
+	object = programs->object;
 	object->rodata->with_stacks = settings->with_stacks;
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
 	object->rodata->scrub_stacks = settings->scrub_stacks;
 	object->rodata->define_always = settings->define_always;
 	choose_programs(object, programs->mechanism);
-	object->rodata->loops_converge = 1;
+	object->rodata->loops_converge = !by_calls;
 	r = memory_bpf__load(object);
 	return r ? explain_load(programs->log, r) : 0;
 }
@@ -416,6 +445,7 @@ struct programs *programs_free(struct programs *programs)
 		return NULL;
 	programs_detach(programs);
 	memory_bpf__destroy(programs->object);
+	free(programs->elf);
 	free(programs);
 	return NULL;
 }

@@ -17,6 +17,7 @@ struct programs_settings {
 	enum stack_identity identity;
 	bool scrub_stacks; /* definitions keep addresses of code and stack only */
 	bool define_always; /* debugging: every capture sends its definition */
+	bool loops_by_calls; /* as on kernels without may_goto */
 	int mechanism;      /* enum attach_mechanism, or negative: the best one */
 };
 

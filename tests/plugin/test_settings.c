@@ -71,3 +71,15 @@ Test(settings, words)
 	cr_assert_eq(parse("poll-interval", "0", &settings), -EINVAL);
 	cr_assert_eq(parse("poll-interval", "4001", &settings), -EINVAL);
 }
+
+Test(settings, loops_are_one_of_two)
+{
+	struct settings settings;
+
+	cr_assert_eq(parse("loops", "calls", &settings), 0);
+	cr_assert(settings.loops_by_calls);
+	cr_assert_eq(parse("loops", "auto", &settings), 0);
+	cr_assert_not(settings.loops_by_calls);
+	cr_assert_eq(parse("loops", "fast", &settings), -EINVAL);
+	cr_assert(strstr(said, "'fast'"), "%s", said);
+}
