@@ -246,6 +246,9 @@ static void detach(struct session *session, bool is_over)
 		descriptors_close(&links);
 	if (session->programs)
 		programs_detach(session->programs, &links, &events);
+	/* Where nothing waits for the links alone, each takes its event with it. */
+	if (is_over)
+		descriptors_close(&events);
 	session->closing = closing_start(&links, &events);
 	if (!is_over)
 		closing_wait_for_links(session->closing);

@@ -1,8 +1,9 @@
 /* closing.h: closes links and perf events beside other work.
  *
  * To close a link is to wait until no processor can still be in its program, an RCU grace period of tens of
- * milliseconds; links that are closed at a time share it. A perf event of a tracepoint takes another one, and those the
- * kernel closes one after the other; but without a link there is no program on it any more. */
+ * milliseconds; links that are closed at a time share it. A perf event of a tracepoint takes another one when the last
+ * of its descriptor and its link is closed, and those the kernel closes one after the other; but without a link there is
+ * no program on it any more. */
 #ifndef PLUGIN_KERNEL_CLOSING_H
 #define PLUGIN_KERNEL_CLOSING_H
 
