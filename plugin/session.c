@@ -261,7 +261,7 @@ static int stop_recording(struct session *session)
 	int r;
 
 	session->hold = hold_stop(session->hold);
-	guardian_release(&session->guardian);
+	guardian_release(&session->guardian, is_over);
 	detach(session, is_over);
 	r = drain_finish(session->drain);
 	session->drain = NULL;
@@ -381,10 +381,14 @@ int session_finish(struct session *session, int (*progress)(void *, uint32_t, co
 
 struct session *session_free(struct session *session)
 {
+	bool is_over;
+
 	if (!session)
 		return NULL;
+	/* Without a hold the guardian never got the listener. */
+	is_over = !session->hold || hold_is_over(session->hold);
 	hold_stop(session->hold);
-	guardian_release(&session->guardian);
+	guardian_release(&session->guardian, is_over);
 	if (!session->closing)
 		detach(session, false);
 	closing_finish(session->closing);
