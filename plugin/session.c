@@ -11,6 +11,7 @@
 
 #include "drain/drain.h"
 #include "figures.h"
+#include "kernel/closing.h"
 #include "kernel/programs.h"
 #include "profile/dump.h"
 #include "profile/executions.h"
@@ -32,6 +33,7 @@ struct session {
 	struct untraced *untraced;
 	struct files *files;
 	struct hold *hold;
+	struct closing *closing; /* of what was attached */
 	struct ring *ring;
 	struct converter converter;
 	struct artifact_writer *writer;
@@ -243,15 +245,36 @@ int session_figures(struct session *session, struct runner_figure *ret_figures, 
 	return figures_fill(&source, ret_figures, n_figures);
 }
 
+/* Takes off everything. `is_over`: nobody is left who could add a record, so that nothing has to wait for it. */
+static void detach(struct session *session, bool is_over)
+{
+	struct descriptors links = {}, events = {};
+
+	if (session->files)
+		files_detach(session->files, &links);
+	/* Who goes on is followed until its calls are no longer seen: after an exec that nobody saw they would be
+	 * taken for those of the program before. */
+	if (!is_over)
+		descriptors_close(&links);
+	if (session->programs)
+		programs_detach(session->programs, &links, &events);
+	/* Where nothing waits for the links alone, each takes its event with it. */
+	if (is_over)
+		descriptors_close(&events);
+	session->closing = closing_start(&links, &events);
+	if (!is_over)
+		closing_wait_for_links(session->closing);
+}
+
 /* From here on nothing is recorded, and no process waits for this one. */
 static int stop_recording(struct session *session)
 {
+	bool is_over = hold_is_over(session->hold);
 	int r;
 
 	session->hold = hold_stop(session->hold);
-	guardian_release(&session->guardian);
-	files_detach(session->files);
-	programs_detach(session->programs);
+	guardian_release(&session->guardian, is_over);
+	detach(session, is_over);
 	flush(session);
 	r = drain_finish(session->drain);
 	session->drain = NULL;
@@ -371,14 +394,17 @@ int session_finish(struct session *session, int (*progress)(void *, uint32_t, co
 
 struct session *session_free(struct session *session)
 {
+	bool is_over;
+
 	if (!session)
 		return NULL;
+	/* Without a hold the guardian never got the listener. */
+	is_over = !session->hold || hold_is_over(session->hold);
 	hold_stop(session->hold);
-	guardian_release(&session->guardian);
-	if (session->files)
-		files_detach(session->files);
-	if (session->programs)
-		programs_detach(session->programs);
+	guardian_release(&session->guardian, is_over);
+	if (!session->closing)
+		detach(session, false);
+	closing_finish(session->closing);
 	drain_finish(session->drain);
 	artifact_writer_free(session->writer);
 	heap_replay_free(session->converter.live);

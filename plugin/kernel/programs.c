@@ -14,8 +14,6 @@
 #include "memory.skel.h"
 #include "util/cleanup.h"
 
-#define MAX_LINKS 16
-
 struct programs {
 	struct memory_bpf *object;
 	void *elf; /* what the object was opened from, or NULL */
@@ -23,8 +21,8 @@ struct programs {
 	enum attach_mechanism mechanism;
 	uint32_t n_modules;
 	uint64_t rules_bytes;
-	struct bpf_link *links[MAX_LINKS];
-	unsigned n_links;
+	struct descriptors links;
+	struct descriptors events; /* of the tracepoints that have links */
 };
 
 /* libbpf prints through one global callback. While the object loads, the verifier's last words are kept. */
@@ -122,16 +120,13 @@ static int open_and_load(struct programs *programs, const struct programs_settin
 	return r ? explain_load(programs->log, r) : 0;
 }
 
-static int keep_link(struct programs *programs, struct bpf_link *link, const char *what)
+static int keep_link(struct programs *programs, int link, const char *what)
 {
-	if (!link) {
-		int r = -errno;
+	int r = link < 0 ? link : descriptors_add(&programs->links, link);
 
+	if (r)
 		log_error(programs->log, "cannot attach to %s: %s", what, strerror(-r));
-		return r;
-	}
-	programs->links[programs->n_links++] = link;
-	return 0;
+	return r;
 }
 
 static int attach_syscall(struct programs *programs, struct bpf_program *program, const char *name, bool optional)
@@ -144,10 +139,10 @@ static int attach_syscall(struct programs *programs, struct bpf_program *program
 		log_error(programs->log, "cannot open the tracepoint syscalls:%s: %s", name, strerror(-event));
 		return event;
 	}
-	r = keep_link(programs, bpf_program__attach_perf_event(program, event), name);
+	r = descriptors_add(&programs->events, event);
 	if (r)
-		close(event); /* else the link owns it */
-	return r;
+		return r;
+	return keep_link(programs, bpf_link_create(bpf_program__fd(program), event, BPF_PERF_EVENT, NULL), name);
 }
 
 static int attach_tracepoints(struct programs *programs)
@@ -181,7 +176,7 @@ static int attach_tracepoints(struct programs *programs)
 			return r;
 	}
 	for (unsigned i = 0; i < N_ELEMENTS(tasks); i++) {
-		r = keep_link(programs, bpf_program__attach(tasks[i].program), tasks[i].name);
+		r = keep_link(programs, bpf_raw_tracepoint_open(NULL, bpf_program__fd(tasks[i].program)), tasks[i].name);
 		if (r)
 			return r;
 	}
@@ -252,24 +247,13 @@ struct probe_set {
 	bool at_return;
 };
 
-static int add_link(struct probes *probes, int link)
+static int add_link(struct descriptors *links, int link)
 {
-	int *grown;
-
-	if (link < 0)
-		return link;
-	grown = reallocarray(probes->links, probes->n_links + 1, sizeof(*grown));
-	if (!grown) {
-		close(link);
-		return -ENOMEM;
-	}
-	probes->links = grown;
-	probes->links[probes->n_links++] = link;
-	return 0;
+	return link < 0 ? link : descriptors_add(links, link);
 }
 
 static int attach_set(struct programs *programs, int fd, const struct probe_set *set, const struct probe *probes,
-	unsigned n_probes, struct probes *attached)
+	unsigned n_probes, struct descriptors *attached)
 {
 	CLEANUP_FREE uint64_t *offsets = calloc(n_probes, sizeof(*offsets));
 	CLEANUP_FREE uint64_t *cookies = calloc(n_probes, sizeof(*cookies));
@@ -296,7 +280,7 @@ static int attach_set(struct programs *programs, int fd, const struct probe_set 
 }
 
 int programs_attach(struct programs *programs, int fd, const struct probe *probes, unsigned n_probes,
-	struct probes *ret_probes)
+	struct descriptors *ret_links)
 {
 	struct memory_bpf *object = programs->object;
 	/* Returns first: an entry whose return is not caught would stay open. */
@@ -314,26 +298,18 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 	bool one = programs->mechanism == ATTACH_SESSION;
 	const struct probe_set *sets = one ? session : pair;
 	unsigned n_sets = one ? N_ELEMENTS(session) : N_ELEMENTS(pair);
-	struct probes attached = {};
+	struct descriptors attached = {};
 
 	for (unsigned i = 0; i < n_sets; i++) {
 		int r = attach_set(programs, fd, &sets[i], probes, n_probes, &attached);
 
 		if (r) {
-			probes_detach(&attached);
+			descriptors_close(&attached);
 			return r;
 		}
 	}
-	*ret_probes = attached;
+	*ret_links = attached;
 	return 0;
-}
-
-void probes_detach(struct probes *probes)
-{
-	for (unsigned i = 0; i < probes->n_links; i++)
-		close(probes->links[i]);
-	free(probes->links);
-	*probes = (struct probes){};
 }
 
 int programs_flush(struct programs *programs)
@@ -341,10 +317,10 @@ int programs_flush(struct programs *programs)
 	return run_program(programs->object->progs.flush_calls, NULL, 0);
 }
 
-void programs_detach(struct programs *programs)
+void programs_detach(struct programs *programs, struct descriptors *links, struct descriptors *events)
 {
-	while (programs->n_links)
-		bpf_link__destroy(programs->links[--programs->n_links]);
+	descriptors_move(links, &programs->links);
+	descriptors_move(events, &programs->events);
 }
 
 int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev, uint64_t *ret_ino)
@@ -443,7 +419,8 @@ struct programs *programs_free(struct programs *programs)
 {
 	if (!programs)
 		return NULL;
-	programs_detach(programs);
+	descriptors_close(&programs->links);
+	descriptors_close(&programs->events);
 	memory_bpf__destroy(programs->object);
 	free(programs->elf);
 	free(programs);

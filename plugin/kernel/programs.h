@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/closing.h"
 #include "record.h"
 #include "util/log.h"
 
@@ -44,24 +45,18 @@ struct probe {
 	enum probe_kind kind;
 };
 
-/* The probes of one file; ended by probes_detach. */
-struct probes {
-	int *links; /* descriptors */
-	unsigned n_links;
-};
-
-/* Attaches to the file open at `fd`, for all processes that map it or will. All or nothing. Negative errno. */
+/* Attaches to the file open at `fd`, for all processes that map it or will, until the links are closed. All or nothing.
+ * Negative errno. */
 int programs_attach(struct programs *programs, int fd, const struct probe *probes, unsigned n_probes,
-	struct probes *ret_probes);
-
-void probes_detach(struct probes *probes);
+	struct descriptors *ret_links);
 
 /* Sends the calls that the kernel side has kept to the ring: all, once everything is detached. Negative errno. Any
  * thread. */
 int programs_flush(struct programs *programs);
 
-/* Stops everything: from here on no record is added, but by programs_flush. */
-void programs_detach(struct programs *programs);
+/* Hands over what keeps everything but the allocator probes attached. With the links closed no record is added any more
+ * by it. */
+void programs_detach(struct programs *programs, struct descriptors *links, struct descriptors *events);
 
 /* How the kernel names the file open at `fd`. -ENOENT when it has no name for it. */
 int programs_identify_file(struct programs *programs, int fd, uint64_t *ret_dev, uint64_t *ret_ino);

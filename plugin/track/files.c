@@ -20,7 +20,7 @@ struct file {
 	int fd;
 	char *path;
 	char *reason;
-	struct probes probes;
+	struct descriptors links; /* of its probes */
 	bool replaced; /* rewritten since: a later entry stands for the inode */
 };
 
@@ -110,7 +110,7 @@ static int attach_functions(struct files *files, struct file *file, const struct
 	}
 	for (size_t i = 0; i < n_calls; i++)
 		probes[n++] = (struct probe){calls[i].file_offset, calls[i].pushed, PROBE_INTERNAL};
-	return programs_attach(files->programs, file->fd, probes, n, &file->probes);
+	return programs_attach(files->programs, file->fd, probes, n, &file->links);
 }
 
 /* Why a program's allocations would not be seen although its file was read, or NULL. */
@@ -190,7 +190,7 @@ static int add_new(struct files *files, int *fd, const struct stat *st, const ch
 		return -ENOMEM;
 	r = classify(files, &file, pid, is_program);
 	if (append(files, &file)) {
-		probes_detach(&file.probes);
+		descriptors_close(&file.links);
 		free(file.path);
 		return -ENOMEM;
 	}
@@ -213,7 +213,7 @@ int files_add(struct files *files, int fd, const char *path, uint32_t pid, bool 
 			return 0;
 		if (known) {
 			/* The offsets of the old content mean nothing in the new one. */
-			probes_detach(&known->probes);
+			descriptors_close(&known->links);
 			known->replaced = true;
 		}
 		r = add_new(files, &owned, &st, path, pid, is_program);
@@ -284,11 +284,11 @@ struct file_view files_get(struct files *files, size_t index)
 	return view;
 }
 
-void files_detach(struct files *files)
+void files_detach(struct files *files, struct descriptors *links)
 {
 	pthread_mutex_lock(&files->lock);
 	for (size_t i = 0; i < files->n_files; i++)
-		probes_detach(&files->files[i].probes);
+		descriptors_move(links, &files->files[i].links);
 	pthread_mutex_unlock(&files->lock);
 }
 
@@ -296,8 +296,8 @@ struct files *files_free(struct files *files)
 {
 	if (!files)
 		return NULL;
-	files_detach(files);
 	for (size_t i = 0; i < files->n_files; i++) {
+		descriptors_close(&files->files[i].links);
 		if (files->files[i].fd >= 0)
 			close(files->files[i].fd);
 		free(files->files[i].path);

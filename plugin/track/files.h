@@ -39,8 +39,8 @@ int files_path(struct files *files, uint64_t dev, uint64_t ino, char *buffer, si
 size_t files_count(struct files *files);
 struct file_view files_get(struct files *files, size_t index);
 
-/* Takes all probes off. */
-void files_detach(struct files *files);
+/* Hands over the links of all probes: closed, they are off. */
+void files_detach(struct files *files, struct descriptors *links);
 
 /* NULL-safe; returns NULL. */
 struct files *files_free(struct files *files);

@@ -188,12 +188,12 @@ int guardian_watch(struct guardian *guardian, int listener)
 	return send_descriptor(guardian->socket, listener);
 }
 
-void guardian_release(struct guardian *guardian)
+void guardian_release(struct guardian *guardian, bool is_over)
 {
 	if (guardian->pid <= 0)
 		return;
 	close(guardian->socket);
-	for (int waited = 0; waited < RELEASE_WAIT_MS; waited++) {
+	for (int waited = 0; is_over && waited < RELEASE_WAIT_MS; waited++) {
 		struct timespec pause = {.tv_nsec = 1000000};
 
 		if (waitpid(guardian->pid, NULL, WNOHANG) != 0)

@@ -9,6 +9,7 @@
 #define PLUGIN_TRACK_GUARDIAN_H
 
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct guardian {
@@ -24,8 +25,8 @@ int guardian_start(struct guardian *ret_guardian);
 /* Gives it its own copy of the listener. */
 int guardian_watch(struct guardian *guardian, int listener);
 
-/* Leaves it to itself: it ends when no process needs it any more, at once when there is none. It is waited for
- * only where it ends at once. Accepts a zeroed struct. */
-void guardian_release(struct guardian *guardian);
+/* Leaves it to itself: it ends when no process needs it any more. `is_over`: there is none, so that it ends at once and
+ * is waited for. Accepts a zeroed struct. */
+void guardian_release(struct guardian *guardian, bool is_over);
 
 #endif

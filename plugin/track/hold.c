@@ -27,7 +27,7 @@ struct hold {
 	time_t busy_since; /* atomic; 0: nothing is being classified */
 	bool stopping;     /* atomic */
 	int listener;
-	int wake; /* eventfd: end the thread */
+	int wake; /* eventfd: end the threads */
 	struct guardian *guardian;
 	struct programs *programs;
 	struct files *files;
@@ -115,12 +115,12 @@ static void *watch(void *argument)
 	struct hold *hold = argument;
 
 	while (!__atomic_load_n(&hold->stopping, __ATOMIC_ACQUIRE)) {
-		struct timespec pause = {.tv_nsec = 100000000};
+		struct pollfd woken = {.fd = hold->wake, .events = POLLIN};
 		time_t since = __atomic_load_n(&hold->busy_since, __ATOMIC_ACQUIRE);
 
 		if (since && now_seconds() - since > MAX_HOLD_SECONDS)
 			answer_for_it(hold);
-		nanosleep(&pause, NULL);
+		poll(&woken, 1, 100);
 	}
 	return NULL;
 }
@@ -159,7 +159,8 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static void wake_thread(struct hold *hold)
+/* Nobody reads it: both threads see it. */
+static void wake_threads(struct hold *hold)
 {
 	uint64_t one = 1;
 	ssize_t n = write(hold->wake, &one, sizeof(one));
@@ -169,7 +170,7 @@ static void wake_thread(struct hold *hold)
 
 static void end_thread(struct hold *hold)
 {
-	wake_thread(hold);
+	wake_threads(hold);
 	pthread_join(hold->thread, NULL);
 }
 
@@ -209,6 +210,13 @@ int hold_start(int listener, struct guardian *guardian, struct programs *program
 	return 0;
 }
 
+bool hold_is_over(const struct hold *hold)
+{
+	struct pollfd listener = {.fd = hold ? hold->listener : -1};
+
+	return poll(&listener, 1, 0) == 1 && listener.revents & POLLHUP;
+}
+
 struct hold *hold_stop(struct hold *hold)
 {
 	struct timespec until;
@@ -216,10 +224,10 @@ struct hold *hold_stop(struct hold *hold)
 	if (!hold)
 		return NULL;
 	__atomic_store_n(&hold->stopping, true, __ATOMIC_RELEASE);
+	wake_threads(hold);
 	pthread_join(hold->watchdog, NULL);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += MAX_HOLD_SECONDS;
-	wake_thread(hold);
 	/* Stuck in a file that never opens: it keeps what it uses, and the process ends soon. */
 	if (pthread_timedjoin_np(hold->thread, NULL, &until)) {
 		log_error(hold->log, "a file of the benchmark could not be opened or read in %d s; left alone",

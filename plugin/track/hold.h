@@ -2,6 +2,8 @@
 #ifndef PLUGIN_TRACK_HOLD_H
 #define PLUGIN_TRACK_HOLD_H
 
+#include <stdbool.h>
+
 #include "kernel/programs.h"
 #include "track/files.h"
 #include "track/guardian.h"
@@ -12,6 +14,10 @@ struct hold;
  * seconds. The rest must outlive the result. Negative errno. */
 int hold_start(int listener, struct guardian *guardian, struct programs *programs, struct files *files,
 	struct untraced *untraced, const struct log_sink *log, struct hold **ret_hold);
+
+/* Whether no process is left that could be held, nor one that is followed: they are all under the filter. Accepts
+ * NULL: then nothing is known. */
+bool hold_is_over(const struct hold *hold);
 
 /* Ends the thread; what is held from then on is let go by the guardian. NULL-safe; returns NULL. */
 struct hold *hold_stop(struct hold *hold);

@@ -64,6 +64,41 @@ static int read_file(struct dwarf_image *image, int fd, const char **ret_reason)
 	return file_read_at(fd, image->memory, (size_t)status.st_size, 0);
 }
 
+/* Sections of DWARF that nobody reads here. The larger of them say where variables are. */
+static bool is_unused(const char *name)
+{
+	static const char *const unused[] = {"loc", "loclists", "aranges", "macro", "macinfo", "pubnames",
+	        "pubtypes", "gnu_pubnames", "gnu_pubtypes"};
+	size_t n_prefix = strncmp(name, ".zdebug_", 8) == 0 ? 8 : strncmp(name, ".debug_", 7) == 0 ? 7 : 0;
+
+	for (size_t i = 0; n_prefix > 0 && i < N_ELEMENTS(unused); i++)
+		if (strcmp(name + n_prefix, unused[i]) == 0)
+			return true;
+	return false;
+}
+
+/* libdw decompresses all sections that it knows when it begins, but for those that have no contents. */
+static void hide_unused(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (!name || !is_unused(name))
+			continue;
+		header.sh_type = SHT_NOBITS;
+		gelf_update_shdr(section, &header); /* as well as it goes */
+	}
+}
+
 static int open_image(struct dwarf_image *image, int fd, const char **ret_reason)
 {
 	int r = read_file(image, fd, ret_reason);
@@ -75,7 +110,10 @@ static int open_image(struct dwarf_image *image, int fd, const char **ret_reason
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
 		return -EBADMSG;
 	*ret_reason = "no debug information";
-	return dwarf_image_is_in(image->elf) ? 0 : -ENOENT;
+	if (!dwarf_image_is_in(image->elf))
+		return -ENOENT;
+	hide_unused(image->elf);
+	return 0;
 }
 
 static int open_below_build_id(const char *folder, const uint8_t *id, size_t n)

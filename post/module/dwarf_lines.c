@@ -29,6 +29,7 @@ struct collector {
 		uint32_t number;
 	} cache[N_CACHED];
 	size_t n_rows_in_batch;
+	bool is_c;          /* the language of the unit */
 	Dwarf_Off last_die; /* of the unit: DIEs are met in the order of their offsets */
 	size_t n_bytes;     /* of the file */
 };
@@ -184,8 +185,21 @@ static int collect_scope(
 	return 0;
 }
 
-/* Whether functions with code may lie inside. */
-static bool is_container(int tag)
+static bool is_c(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether functions with code may lie inside. The types of C have none, and many members. */
+static bool is_container(const struct collector *collector, int tag)
 {
 	switch (tag) {
 	case DW_TAG_subprogram:
@@ -197,10 +211,11 @@ static bool is_container(int tag)
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
 		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return !collector->is_c;
 	default:
 		return false;
 	}
@@ -221,7 +236,7 @@ static int collect_inside(
 		if (dwarf_dieoffset(&die) <= collector->last_die)
 			break;
 		collector->last_die = dwarf_dieoffset(&die);
-		if (!is_container(tag))
+		if (!is_container(collector, tag))
 			continue;
 		if (tag == DW_TAG_subprogram ||
 		        (tag == DW_TAG_inlined_subroutine && scope != INLINES_NO_SCOPE))
@@ -247,6 +262,7 @@ static int collect_unit(struct collector *collector, Dwarf_Die *unit, Dwarf_Die 
 	r = collect_rows(collector, unit);
 	if (r < 0)
 		return r;
+	collector->is_c = is_c(tree);
 	collector->last_die = dwarf_dieoffset(tree);
 	if (dwarf_getsrcfiles(tree, &files, &n_files) < 0)
 		files = NULL;

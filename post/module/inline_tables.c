@@ -157,6 +157,21 @@ static void thin_rows(struct inlines *inlines)
 	inlines->n_rows = n;
 }
 
+/* Merges the sorted rows from[start .. middle) and from[middle .. end) to the same place of `to`. */
+static void merge_rows(
+        struct inline_row *to, const struct inline_row *from, size_t start, size_t middle, size_t end)
+{
+	size_t a = start, b = middle;
+
+	/* Most runs follow each other as they lie in memory. */
+	if (middle == end || by_start(&from[middle - 1], &from[middle]) <= 0) {
+		memcpy(&to[start], &from[start], (end - start) * sizeof(to[0]));
+		return;
+	}
+	for (size_t i = start; i < end; i++)
+		to[i] = a < middle && (b >= end || by_start(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
+}
+
 /* A stable merge sort: rows come in long sorted runs, and their order at one address means something. */
 static int sort_rows(struct inlines *inlines)
 {
@@ -177,12 +192,8 @@ static int sort_rows(struct inlines *inlines)
 		for (size_t start = 0; start < n; start += 2 * width) {
 			size_t middle = start + width < n ? start + width : n;
 			size_t end = middle + width < n ? middle + width : n;
-			size_t a = start, b = middle;
 
-			for (size_t i = start; i < end; i++)
-				to[i] = a < middle && (b >= end || by_start(&from[a], &from[b]) <= 0)
-				                ? from[a++]
-				                : from[b++];
+			merge_rows(to, from, start, middle, end);
 		}
 		from = to;
 		to = swapped;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 #include "util/file.h"
 
 /* Shares of the work in thousandths of all of it. */
-#define SHARE_SCAN    300
+#define SHARE_SCAN    150
+#define SHARE_HEAP    150
 #define SHARE_MODULES 600
 
 #define WARNINGS_MAX 20 /* about modules; the metadata have them all */
@@ -34,6 +36,9 @@ struct dump {
 	const struct placement *placements;
 	size_t n_placements;
 	size_t *order; /* in which the modules are dumped: large ones first */
+	int artifact;  /* open for reading, or -1 */
+	int heap_error;
+	atomic_uint heap_thousandths; /* of the second pass */
 	bool interrupted;
 };
 
@@ -63,15 +68,16 @@ static int scan(struct dump *dump)
 {
 	struct scan_progress progress = {.report = report_scan, .context = dump};
 	const char *name = dump->request->artifact_name;
-	CLEANUP_CLOSE int results = open_results(dump->request), fd = -1;
+	CLEANUP_CLOSE int results = open_results(dump->request);
 
 	if (results >= 0)
-		fd = openat(results, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0) {
+		dump->artifact =
+		        openat(results, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (dump->artifact < 0) {
 		log_error(dump->request->log, "opening results/%s: %s", name, strerror(errno));
 		return -errno;
 	}
-	return scan_artifact(&dump->scan, fd, &dump->modules, &progress);
+	return scan_artifact(&dump->scan, dump->artifact, &dump->modules, &progress);
 }
 
 static off_t size_of(const struct module *module)
@@ -114,36 +120,66 @@ static int order_modules(struct dump *dump)
 	return 0;
 }
 
-static void dump_one(void *context, size_t job, const atomic_bool *stop)
+/* What the second pass asks on its thread. */
+struct heap_progress {
+	struct dump *dump;
+	const atomic_bool *stop;
+};
+
+static int note_heap(void *context, unsigned thousandths)
+{
+	struct heap_progress *progress = context;
+
+	atomic_store(&progress->dump->heap_thousandths, thousandths);
+	return atomic_load(progress->stop);
+}
+
+static void read_heap(struct dump *dump, const atomic_bool *stop)
+{
+	struct heap_progress context = {.dump = dump, .stop = stop};
+	struct scan_progress progress = {.report = note_heap, .context = &context};
+
+	dump->heap_error = scan_heap(&dump->scan, dump->artifact, &progress);
+	atomic_store(&dump->heap_thousandths, 1000);
+}
+
+/* The first job is the recording's second pass, which needs nothing of the modules and keeps one thread busy
+ * for long; the others are a module each. */
+static void run_job(void *context, size_t job, const atomic_bool *stop)
 {
 	struct dump *dump = context;
 
-	module_dump(&dump->modules.items[dump->order[job]], dump->request, stop);
+	if (job == 0)
+		read_heap(dump, stop);
+	else
+		module_dump(&dump->modules.items[dump->order[job - 1]], dump->request, stop);
 }
 
-static int watch_modules(void *context, size_t n_done)
+static int watch_jobs(void *context, size_t n_done)
 {
 	struct dump *dump = context;
-	size_t n = dump->modules.n;
+	size_t n_jobs = dump->modules.n + 1;
+	unsigned heap = atomic_load(&dump->heap_thousandths) * SHARE_HEAP / 1000;
 
-	return report(dump, SHARE_SCAN + (unsigned)(n ? n_done * SHARE_MODULES / n : 0),
-	        "reading symbols and unwind data");
+	return report(dump, SHARE_SCAN + heap + (unsigned)(n_done * SHARE_MODULES / n_jobs),
+	        heap < SHARE_HEAP && n_done + 1 == n_jobs ? "reading the recording"
+	                                                  : "reading symbols and unwind data");
 }
 
-static int dump_modules(struct dump *dump)
+static int run_jobs(struct dump *dump)
 {
 	struct pool_work work = {
-	        .n_jobs = dump->modules.n,
+	        .n_jobs = dump->modules.n + 1,
 	        .n_threads = dump->request->n_threads,
-	        .run = dump_one,
-	        .watch = watch_modules,
+	        .run = run_job,
+	        .watch = watch_jobs,
 	        .context = dump,
 	};
 	int r = order_modules(dump);
 
-	if (r >= 0 && work.n_jobs > 0)
+	if (r >= 0)
 		r = pool_run(&work);
-	return r;
+	return r < 0 ? r : dump->heap_error;
 }
 
 /* A mapping that shows no segment of its file cannot be placed: say so once a module. */
@@ -307,11 +343,11 @@ static int dump_all(struct dump *dump)
 		r = scan(dump);
 	if (!dump->scan.timeline)
 		return r < 0 ? r : -EIO;
-	warn_of_scan(dump);
 	if (timeline_finish(dump->scan.timeline, &dump->placements, &dump->n_placements) < 0)
 		return -ENOMEM;
 	if (r >= 0)
-		r = dump_modules(dump);
+		r = run_jobs(dump);
+	warn_of_scan(dump);
 	check_placements(dump);
 	warn_of_modules(dump);
 	if (r >= 0)
@@ -321,7 +357,7 @@ static int dump_all(struct dump *dump)
 
 int profile_dump(const struct dump_request *request, struct dump_result *ret_result)
 {
-	struct dump dump = {.request = request};
+	struct dump dump = {.request = request, .artifact = -1};
 	int r = dump_all(&dump), written = 0;
 
 	if (dump.scan.timeline) {
@@ -340,6 +376,7 @@ int profile_dump(const struct dump_request *request, struct dump_result *ret_res
 	if (r >= 0)
 		report(&dump, 1000, "the profile is complete");
 	free(dump.order);
+	cleanup_close(&dump.artifact);
 	benchmarks_deinit(&dump.benchmarks);
 	scan_deinit(&dump.scan);
 	modules_deinit(&dump.modules);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,45 +157,47 @@ static int append(struct text *text, const char *bytes)
 	return 0;
 }
 
-static int add_text(json_object *object, const char *key, const char *text)
+static int append_number(struct text *text, const char *before, uint64_t number)
 {
-	CLEANUP_FREE char *clean = utf8_clean(text, strlen(text));
+	char digits[24];
+	int r = append(text, before);
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	return r < 0 ? r : append(text, digits);
+}
+
+/* Appends a text of any bytes as a JSON string. */
+static int append_string(struct text *text, const char *before, const char *string)
+{
+	CLEANUP_FREE char *clean = utf8_clean(string, strlen(string));
 	json_object *value = clean ? json_object_new_string(clean) : NULL;
+	const char *json = value ? json_object_to_json_string_ext(
+	                                   value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+	                         : NULL;
+	int r = json ? append(text, before) : -ENOMEM;
 
-	return value && json_object_object_add(object, key, value) == 0 ? 0 : -ENOMEM;
+	if (r >= 0)
+		r = append(text, json);
+	json_object_put(value);
+	return r;
 }
 
-static int add_number(json_object *object, const char *key, uint64_t number)
-{
-	json_object *value = json_object_new_uint64(number);
-
-	return value && json_object_object_add(object, key, value) == 0 ? 0 : -ENOMEM;
-}
-
+/* There are thousands of them: only what has to be escaped is worth an object of json-c. */
 static int append_debug_info(struct text *text, const struct symbol *symbol, const char *file, uint32_t line)
 {
-	json_object *object = json_object_new_object();
-	int r = object ? 0 : -ENOMEM;
+	int r = append_number(text, text->n > 0 ? ",\n{\"addr\":" : "{\"addr\":", symbol->addr);
 
 	if (r >= 0)
-		r = add_number(object, "addr", symbol->addr);
+		r = append_number(text, ",\"size\":", symbol->size);
 	if (r >= 0)
-		r = add_number(object, "size", symbol->size);
+		r = append_string(text, ",\"name\":", symbol->name);
 	if (r >= 0)
-		r = add_text(object, "name", symbol->name);
-	if (r >= 0)
-		r = add_text(object, "file", file);
+		r = append_string(text, ",\"file\":", file);
 	if (r >= 0 && line)
-		r = add_number(object, "line", line);
+		r = append_number(text, ",\"line\":", line);
 	else if (r >= 0)
-		r = json_object_object_add(object, "line", NULL) ? -ENOMEM : 0;
-	if (r >= 0 && text->n > 0)
-		r = append(text, ",\n");
-	if (r >= 0)
-		r = append(text, json_object_to_json_string_ext(
-		                         object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
-	return r;
+		r = append(text, ",\"line\":null");
+	return r < 0 ? r : append(text, "}");
 }
 
 static int make_debug_infos(struct dumping *dumping, const struct inlines *inlines)

@@ -14,14 +14,11 @@
 /* One of the two passes. */
 struct pass {
 	struct scan *scan;
-	struct modules *modules;
-	struct heap_order *order;
-	struct heap_replay *replay;
+	struct modules *modules; /* of the first one */
 	struct benchmark_heaps heaps;
 	const struct scan_progress *progress;
 	int fd;
 	uint64_t size; /* of the file */
-	unsigned number;
 };
 
 static int report(const struct pass *pass)
@@ -30,11 +27,9 @@ static int report(const struct pass *pass)
 	uint64_t thousandths = 0;
 
 	if (at > 0 && pass->size > 0)
-		thousandths =
-		        (uint64_t)at >= pass->size ? 500 : (uint64_t)((double)at / (double)pass->size * 500);
-	if (pass->progress->report(pass->progress->context, (unsigned)(500 * pass->number + thousandths)))
-		return -EINTR;
-	return 0;
+		thousandths = (uint64_t)at >= pass->size ? 1000
+		                                         : (uint64_t)((double)at / (double)pass->size * 1000);
+	return pass->progress->report(pass->progress->context, (unsigned)thousandths) ? -EINTR : 0;
 }
 
 static int note_process(struct scan *scan, const struct event *event)
@@ -86,14 +81,14 @@ static int note(struct pass *pass, const struct event *event)
 		r = note_mapping(pass, event);
 	else if (r >= 0)
 		r = timeline_add(scan->timeline, event, 0);
-	return r < 0 ? r : heap_order_measure(pass->order, event);
+	return r < 0 ? r : heap_order_measure(scan->order, event);
 }
 
 static int play_settled(struct pass *pass)
 {
 	struct heap_row row;
 
-	while (heap_order_next(pass->order, &row)) {
+	while (heap_order_next(pass->scan->order, &row)) {
 		int r = benchmark_heaps_apply(&pass->heaps, &row);
 
 		if (r < 0)
@@ -105,7 +100,7 @@ static int play_settled(struct pass *pass)
 /* Second pass. */
 static int play(struct pass *pass, const struct event *event)
 {
-	int r = heap_order_add(pass->order, event);
+	int r = heap_order_add(pass->scan->order, event);
 
 	return r < 0 ? r : play_settled(pass);
 }
@@ -130,10 +125,12 @@ static int read_events(struct pass *pass, struct artifact_reader *reader,
 static int run_pass(struct pass *pass, int (*use)(struct pass *pass, const struct event *event))
 {
 	struct artifact_reader *reader;
+	struct stat status;
 	int r;
 
-	if (lseek(pass->fd, 0, SEEK_SET) < 0)
+	if (fstat(pass->fd, &status) < 0 || lseek(pass->fd, 0, SEEK_SET) < 0)
 		return -errno;
+	pass->size = (uint64_t)status.st_size;
 	r = artifact_reader_new(pass->fd, &reader);
 	if (r < 0)
 		return r;
@@ -148,49 +145,49 @@ static int run_pass(struct pass *pass, int (*use)(struct pass *pass, const struc
 	return r < 0 ? r : 0;
 }
 
-static int run_passes(struct pass *pass)
+int scan_artifact(struct scan *scan, int fd, struct modules *modules, const struct scan_progress *progress)
 {
-	int r = run_pass(pass, note);
+	struct pass pass = {.scan = scan, .modules = modules, .progress = progress, .fd = fd};
+	int r = timeline_new(&scan->timeline);
 
-	if (r < 0)
-		return r;
-	heap_order_begin(pass->order);
-	pass->number = 1;
+	if (r >= 0)
+		r = heap_order_new(&scan->order);
+	if (r >= 0)
+		r = run_pass(&pass, note);
+	return r;
+}
+
+static int run_heap_pass(struct pass *pass)
+{
+	int r;
+
+	heap_order_begin(pass->scan->order);
 	r = run_pass(pass, play);
 	if (r < 0)
 		return r;
-	heap_order_end(pass->order);
+	heap_order_end(pass->scan->order);
 	r = play_settled(pass);
 	benchmark_heaps_finish(&pass->heaps);
 	return r;
 }
 
-int scan_artifact(struct scan *scan, int fd, struct modules *modules, const struct scan_progress *progress)
+int scan_heap(struct scan *scan, int fd, const struct scan_progress *progress)
 {
-	struct pass pass = {.scan = scan, .modules = modules, .progress = progress, .fd = fd};
-	struct stat status;
-	int r;
+	struct pass pass = {.scan = scan, .progress = progress, .fd = fd};
+	struct heap_replay *replay;
+	int r = heap_replay_new(&replay);
 
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	pass.size = (uint64_t)status.st_size;
-	r = timeline_new(&scan->timeline);
+	if (r < 0)
+		return r;
+	r = benchmark_heaps_init(&pass.heaps, scan->benchmarks, replay);
 	if (r >= 0)
-		r = heap_order_new(&pass.order);
-	if (r >= 0)
-		r = heap_replay_new(&pass.replay);
-	if (r >= 0)
-		r = benchmark_heaps_init(&pass.heaps, scan->benchmarks, pass.replay);
-	if (r >= 0)
-		r = run_passes(&pass);
-	if (pass.replay)
-		scan->sums = *heap_replay_sums(pass.replay);
-	if (pass.order)
-		scan->n_disordered = heap_order_n_forced(pass.order);
+		r = run_heap_pass(&pass);
+	scan->sums = *heap_replay_sums(replay);
+	scan->n_disordered = heap_order_n_forced(scan->order);
 	scan->heaps = STEAL_PTR(pass.heaps.heaps);
 	benchmark_heaps_deinit(&pass.heaps);
-	heap_replay_free(pass.replay);
-	heap_order_free(pass.order);
+	heap_replay_free(replay);
+	scan->order = heap_order_free(scan->order);
 	return r;
 }
 
@@ -208,6 +205,7 @@ uint64_t scan_n_undefined(const struct scan *scan)
 void scan_deinit(struct scan *scan)
 {
 	free(scan->heaps);
+	scan->order = heap_order_free(scan->order);
 	scan->timeline = timeline_free(scan->timeline);
 	number_map_deinit(&scan->defined);
 	number_map_deinit(&scan->named);

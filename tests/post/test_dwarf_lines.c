@@ -165,6 +165,20 @@ static void check_nest(const char *name)
 	inlines_free(inlines);
 }
 
+/* In C++ a type may hold functions with code. */
+Test(dwarf_lines, function_in_a_type)
+{
+	struct inlines *inlines = collect("cxx", "cxx");
+	int status;
+	CLEANUP_FREE char *address = shell(&status, "nm %s | awk '/member/ {print $1}'", fixture("cxx"));
+	struct inline_frame frame;
+
+	cr_assert_eq(inlines_find(inlines, strtoul(address, NULL, 16), &frame, 1), 1);
+	cr_assert_not_null(frame.function);
+	cr_assert_not_null(strstr(frame.function, "member"), "%s", frame.function);
+	inlines_free(inlines);
+}
+
 /* Inlined calls may be in a file of their own, */
 Test(dwarf_lines, split)
 {

@@ -24,6 +24,10 @@ void machine_bpf_deinit(struct machine_bpf *bpf);
  * machine. */
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds);
 
+/* The same of links alone, as it is now: those that a process closes are gone before it is, programs a little
+ * later. */
+size_t machine_links_left(const struct machine_bpf *before);
+
 /* Whether such another run is under way: then breakpoints may be its. */
 bool machine_others_probe(void);
 

@@ -92,19 +92,21 @@ static void take_held(struct machine_bpf *ret_bpf)
 	*ret_bpf = bpf;
 }
 
-static size_t count_new(const struct machine_bpf *before)
+/* Of the ids that have one of the bits in `kinds`. */
+static size_t count_new(const struct machine_bpf *before, uint32_t kinds)
 {
 	struct machine_bpf now, held = {0};
 	size_t n_new = 0;
 
 	machine_bpf_take(&now);
 	for (size_t i = 0; i < now.n_ids; i++)
-		n_new += !contains(before, now.ids[i]);
+		n_new += (now.ids[i] & kinds) && !contains(before, now.ids[i]);
 	if (n_new > 0) {
 		take_held(&held);
 		n_new = 0;
 		for (size_t i = 0; i < now.n_ids; i++)
-			n_new += !contains(before, now.ids[i]) && !contains(&held, now.ids[i]);
+			n_new += (now.ids[i] & kinds) && !contains(before, now.ids[i]) &&
+			         !contains(&held, now.ids[i]);
 	}
 	machine_bpf_deinit(&now);
 	machine_bpf_deinit(&held);
@@ -125,13 +127,18 @@ bool machine_others_probe(void)
 
 size_t machine_bpf_left(const struct machine_bpf *before, unsigned seconds)
 {
-	size_t n = count_new(before);
+	size_t n = count_new(before, UINT32_MAX);
 
 	for (unsigned i = 0; n > 0 && i < seconds * 20; i++) {
 		usleep(50000);
-		n = count_new(before);
+		n = count_new(before, UINT32_MAX);
 	}
 	return n;
+}
+
+size_t machine_links_left(const struct machine_bpf *before)
+{
+	return count_new(before, LINK_BIT);
 }
 
 const char *machine_why_no_capture(void)
