@@ -2,9 +2,11 @@
  *
  * Records are not copied out of the ring: that took a fifth of the time that encoding them takes, most of it on the
  * processor that a second worker could have used. Their space is free again as soon as they are converted, before
- * they are compressed or written. */
+ * they are packed or written. */
 #include "drain/batch.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "record.h"
@@ -12,19 +14,29 @@
 _Static_assert(BATCH_BYTES / 2 > sizeof(struct record_stack) + STACK_BUDGET_MAX + FP_CHAIN_MAX * sizeof(uint64_t),
 	"a batch is more than half full, whatever the next record is");
 
-void batches_init(struct batches *batches, struct ring *ring, unsigned n_allowed)
+int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers, unsigned n_allowed)
 {
 	pthread_condattr_t monotonic;
 
-	*batches = (struct batches){.ring = ring, .n_allowed = n_allowed, .taken = ring_first(ring)};
+	batches->ring = ring;
+	batches->taken = ring_first(ring);
+	batches->n_allowed = n_allowed;
 	batches->last = &batches->first;
 	pthread_mutex_init(&batches->lock, NULL);
 	pthread_cond_init(&batches->offered, NULL);
-	pthread_cond_init(&batches->written, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&batches->closing, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	batches->all = calloc(n_workers * BATCHES_PER_WORKER, sizeof(*batches->all));
+	if (!batches->all)
+		return -ENOMEM;
+	batches->n_all = n_workers * BATCHES_PER_WORKER;
+	for (unsigned i = 0; i < batches->n_all; i++) {
+		batches->all[i].next = batches->free;
+		batches->free = &batches->all[i];
+	}
+	return 0;
 }
 
 /* Bytes that nobody has taken. */
@@ -33,16 +45,18 @@ static uint64_t n_waiting(const struct batches *batches)
 	return ring_end(batches->ring) - batches->taken;
 }
 
-/* Whether a worker should look for a batch: there may still be none, where a record is not complete. */
+/* Whether a worker that has nothing to do should look for a batch: there may still be none, where a record is not
+ * complete. */
 static bool worthwhile(const struct batches *batches)
 {
-	return n_waiting(batches) >= (batches->due || batches->closed ? 1 : BATCH_BYTES);
+	return batches->n_working < batches->n_allowed && batches->free &&
+		n_waiting(batches) >= (batches->due || batches->closed ? 1 : BATCH_BYTES);
 }
 
 /* One calls the next, as long as there is something to do. */
 static void call_worker(struct batches *batches)
 {
-	if (batches->n_working < batches->n_allowed && worthwhile(batches))
+	if (worthwhile(batches))
 		pthread_cond_signal(&batches->offered);
 }
 
@@ -75,34 +89,42 @@ bool batches_await_close(struct batches *batches, uint64_t ns)
 	return closed;
 }
 
-static bool try_to_take(struct batches *batches, struct batch *batch)
+/* Appends a free batch to those that were taken. */
+static struct batch *add(struct batches *batches, const void *records, size_t n)
 {
-	size_t least = batches->due || batches->closed ? 1 : BATCH_BYTES / 2;
+	struct batch *batch = batches->free;
 
-	if (batches->n_working >= batches->n_allowed || !worthwhile(batches))
-		return false;
-	/* This also brings the records into the cache of the one who will read them. */
-	batch->n_bytes = ring_range(batches->ring, batches->taken, BATCH_BYTES, &batch->records);
-	if (batch->n_bytes < least)
-		return false;
-	batches->taken += batch->n_bytes;
+	batches->free = batch->next;
+	batches->taken += n;
 	batches->due = false;
 	batches->n_working++;
-	batch->end = batches->taken;
-	batch->number = batches->n_taken++;
-	batch->converted = false;
-	batch->next = NULL;
+	*batch = (struct batch){
+		.records = records, .n_bytes = n, .end = batches->taken, .packed = batch->packed};
 	*batches->last = batch;
 	batches->last = &batch->next;
-	return true;
+	if (!batches->unreleased)
+		batches->unreleased = batch;
+	return batch;
 }
 
-/* After the end only records that are not complete yet can be waited for, and nobody says when they are. */
+static struct batch *try_to_take(struct batches *batches)
+{
+	size_t least = batches->due || batches->closed ? 1 : BATCH_BYTES / 2, n;
+	const void *records;
+
+	if (!worthwhile(batches))
+		return NULL;
+	/* This also brings the records into the cache of the one who will read them. */
+	n = ring_range(batches->ring, batches->taken, BATCH_BYTES, &records);
+	return n >= least ? add(batches, records, n) : NULL;
+}
+
+/* After the end, records that are not complete yet are waited for, and nobody says when they are. */
 static void wait_for_more(struct batches *batches)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	if (!batches->closed) {
+	if (!batches->closed || !batches->free) {
 		pthread_cond_wait(&batches->offered, &batches->lock);
 		return;
 	}
@@ -111,47 +133,70 @@ static void wait_for_more(struct batches *batches)
 	pthread_mutex_lock(&batches->lock);
 }
 
-bool batches_take(struct batches *batches, struct batch *batch)
+struct batch *batches_take(struct batches *batches)
 {
-	bool taken;
+	struct batch *batch;
 
 	pthread_mutex_lock(&batches->lock);
-	while (!(taken = try_to_take(batches, batch)) && !(batches->closed && n_waiting(batches) == 0))
+	while (!(batch = try_to_take(batches)) && !(batches->closed && n_waiting(batches) == 0))
 		wait_for_more(batches);
-	if (taken)
+	if (batch)
 		call_worker(batches);
+	else
+		pthread_cond_broadcast(&batches->offered); /* it is the end for all of them */
 	pthread_mutex_unlock(&batches->lock);
-	return taken;
+	return batch;
 }
 
 void batches_release(struct batches *batches, struct batch *batch)
 {
 	pthread_mutex_lock(&batches->lock);
-	batch->converted = true;
-	while (batches->first && batches->first->converted) {
-		ring_release(batches->ring, batches->first->end);
-		batches->first = batches->first->next;
+	batch->is_converted = true;
+	while (batches->unreleased && batches->unreleased->is_converted) {
+		ring_release(batches->ring, batches->unreleased->end);
+		batches->unreleased = batches->unreleased->next;
 	}
+	pthread_mutex_unlock(&batches->lock);
+}
+
+/* What is not ready, or not for the caller to write, will be written by another worker. */
+static struct batch *next_to_write(struct batches *batches)
+{
+	if (batches->writing || !batches->first || !batches->first->is_packed) {
+		batches->n_working--;
+		return NULL;
+	}
+	batches->writing = true;
+	return batches->first;
+}
+
+struct batch *batches_packed(struct batches *batches, struct batch *batch)
+{
+	struct batch *next;
+
+	pthread_mutex_lock(&batches->lock);
+	batch->is_packed = true;
+	next = next_to_write(batches);
+	pthread_mutex_unlock(&batches->lock);
+	return next;
+}
+
+struct batch *batches_written(struct batches *batches, struct batch *batch)
+{
+	struct batch *next;
+
+	pthread_mutex_lock(&batches->lock);
+	batches->writing = false;
+	batches->first = batch->next;
 	if (!batches->first)
 		batches->last = &batches->first;
+	batch->next = batches->free;
+	batches->free = batch;
+	next = next_to_write(batches);
+	if (next)
+		call_worker(batches); /* perhaps one waits for a free batch; the caller itself has no need of it */
 	pthread_mutex_unlock(&batches->lock);
-}
-
-void batches_await_turn(struct batches *batches, const struct batch *batch)
-{
-	pthread_mutex_lock(&batches->lock);
-	while (batches->n_written != batch->number)
-		pthread_cond_wait(&batches->written, &batches->lock);
-	pthread_mutex_unlock(&batches->lock);
-}
-
-void batches_done(struct batches *batches)
-{
-	pthread_mutex_lock(&batches->lock);
-	batches->n_written++;
-	batches->n_working--;
-	pthread_cond_broadcast(&batches->written);
-	pthread_mutex_unlock(&batches->lock);
+	return next;
 }
 
 void batches_close(struct batches *batches, unsigned n_allowed)
@@ -166,8 +211,10 @@ void batches_close(struct batches *batches, unsigned n_allowed)
 
 void batches_deinit(struct batches *batches)
 {
+	for (unsigned i = 0; i < batches->n_all; i++)
+		artifact_packed_deinit(&batches->all[i].packed);
+	free(batches->all);
 	pthread_mutex_destroy(&batches->lock);
 	pthread_cond_destroy(&batches->offered);
-	pthread_cond_destroy(&batches->written);
 	pthread_cond_destroy(&batches->closing);
 }

@@ -1,4 +1,9 @@
-/* batch.h: who reads which records of the ring: ranges that the workers take, convert and write, in order. */
+/* batch.h: which worker does what with which records of the ring.
+ *
+ * A batch is a range of records. A worker takes it, converts it, releases its records and packs them as a frame. It
+ * is written in its turn by a worker that has just packed one, this or an earlier one: nobody waits for a turn, so a
+ * worker that does not get a processor holds nobody up as long as there are batches left.
+ */
 #ifndef PLUGIN_DRAIN_BATCH_H
 #define PLUGIN_DRAIN_BATCH_H
 
@@ -7,37 +12,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "artifact/frame.h"
 #include "drain/ring.h"
 
-/* What is made of one stays in a processor's second-level cache; twice as much saves 1 % of the artifact. */
+/* What is made of one stays in a processor's second-level cache; four times as much saves 1 % of the artifact. */
 #define BATCH_BYTES (256u << 10)
 
-/* The worker's own while it has it; only `converted` is another's to read. */
+/* While a worker has one, as many more may wait for their turn. Bounds the memory: when there is none left, records
+ * wait in the ring. */
+#define BATCHES_PER_WORKER 2u
+
 struct batch {
-	struct batch *next; /* in the order of the ring */
-	uint64_t number;
-	const void *records; /* see ring_record; until it is converted */
+	struct batch *next;  /* in the order of the ring; or the next one that is free */
+	const void *records; /* see ring_record; until they are released */
 	size_t n_bytes;
 	uint64_t end; /* position in the ring */
-	bool converted;
+	bool is_converted, is_packed;
+	struct artifact_packed packed;
 };
 
 struct batches {
 	struct ring *ring;
 	pthread_mutex_t lock;
-	pthread_cond_t offered, written, closing;
-	struct batch *first, **last;   /* taken and not yet released */
+	pthread_cond_t offered, closing;
+	struct batch *all;
+	unsigned n_all;
+	struct batch *free;
+	struct batch *first, **last;   /* taken and not yet written */
+	struct batch *unreleased;      /* the first of them whose records are still there */
 	uint64_t taken;                /* position in the ring behind the last one */
-	unsigned n_working, n_allowed; /* workers that have a batch, and how many may */
-	uint64_t n_taken;              /* number of the next one to be taken */
-	uint64_t n_written;            /* number of the next one to be written */
+	unsigned n_working, n_allowed; /* workers that have something to do, and how many may */
+	bool writing;                  /* one of them is at the first batch */
 	uint64_t looked_at, since;     /* what `taken` was when last looked at, and since when */
 	bool due;                      /* less than a batch is enough */
 	bool closed;                   /* nothing is added to the ring any more */
 };
 
-/* `ring` must outlive it; ended by batches_deinit. */
-void batches_init(struct batches *batches, struct ring *ring, unsigned n_allowed);
+/* A zeroed one plus batches_init; `ring` must outlive it. 0 or -ENOMEM; ended by batches_deinit in either case. */
+int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers, unsigned n_allowed);
 
 /* Lets workers take what is worth it, or older than max_age (ns). `now`: the time, in ns. */
 void batches_offer(struct batches *batches, uint64_t now, uint64_t max_age);
@@ -45,17 +57,17 @@ void batches_offer(struct batches *batches, uint64_t now, uint64_t max_age);
 /* Waits until the batches are closed or a time in ns has passed. Returns whether they are. */
 bool batches_await_close(struct batches *batches, uint64_t ns);
 
-/* Takes the next batch once the caller may work. Returns false when there will be none. */
-bool batches_take(struct batches *batches, struct batch *batch);
+/* Takes the next batch once the caller may work. NULL when there will be none. */
+struct batch *batches_take(struct batches *batches);
 
-/* Its records are not needed any more. */
+/* Its records were converted and are not needed any more. */
 void batches_release(struct batches *batches, struct batch *batch);
 
-/* Waits until all batches before this one were written. */
-void batches_await_turn(struct batches *batches, const struct batch *batch);
+/* It was packed. Returns the batch that the caller has to write now and say so of; NULL: none, so it may take one. */
+struct batch *batches_packed(struct batches *batches, struct batch *batch);
 
-/* The batch was written: the next one may be. */
-void batches_done(struct batches *batches);
+/* It was written. Returns the next one to write, as above. */
+struct batch *batches_written(struct batches *batches, struct batch *batch);
 
 /* Nothing is added to the ring any more; from now on n_allowed workers may work. */
 void batches_close(struct batches *batches, unsigned n_allowed);

@@ -40,7 +40,7 @@ struct drain {
 	struct worker *workers;
 	unsigned n_workers;
 	bool pressed; /* the workers have priority */
-	int error;    /* of the artifact; written by the worker whose turn it is */
+	int error;    /* of the artifact; set by the worker that writes */
 	struct ring *ring;
 	struct converter *converter;
 	struct artifact_writer *writer;
@@ -88,31 +88,34 @@ static void *watch(void *argument)
 	return NULL;
 }
 
+/* One worker at a time, in the order of the ring. */
+static void write_batch(struct drain *drain, const struct batch *batch)
+{
+	int r = artifact_writer_put(drain->writer, &batch->packed);
+
+	if (!r || drain->error)
+		return;
+	drain->error = r;
+	log_error(drain->settings.log, "cannot write the artifact, from here on events are lost: %s", strerror(-r));
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
 	struct drain *drain = worker->drain;
-	struct batch batch;
+	struct batch *batch;
 
 	prctl(PR_SET_NAME, "memstacks-write");
 	__atomic_store_n(&worker->tid, syscall(SYS_gettid), __ATOMIC_RELAXED);
-	while (batches_take(&drain->batches, &batch)) {
-		const uint8_t *data;
-		size_t n;
-		int r;
-
-		converter_run(drain->converter, batch.records, batch.n_bytes, worker->frame);
-		batches_release(&drain->batches, &batch);
-		/* Here, where it goes on beside others; without memory for it the turn finds out again. */
-		(void)artifact_frame_compress(worker->frame, &data, &n);
-		batches_await_turn(&drain->batches, &batch);
-		r = artifact_writer_put(drain->writer, worker->frame);
-		if (r && !drain->error) {
-			drain->error = r;
-			log_error(drain->settings.log, "cannot write the artifact, from here on events are lost: %s",
-				strerror(-r));
+	while ((batch = batches_take(&drain->batches))) {
+		converter_run(drain->converter, batch->records, batch->n_bytes, worker->frame);
+		batches_release(&drain->batches, batch);
+		(void)artifact_frame_pack(worker->frame, &batch->packed); /* without memory, writing it fails */
+		batch = batches_packed(&drain->batches, batch);
+		while (batch) {
+			write_batch(drain, batch);
+			batch = batches_written(&drain->batches, batch);
 		}
-		batches_done(&drain->batches);
 	}
 	return NULL;
 }
@@ -165,7 +168,7 @@ int drain_start(const struct drain_settings *settings, struct ring *ring, struct
 	/* While the command runs, one processor is its own; afterwards all may work. */
 	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 2 ? n_cpus - 1 : 1;
 	drain->n_workers = settings->n_workers ? settings->n_workers : n_cpus;
-	batches_init(&drain->batches, ring, n_allowed);
+	r = batches_init(&drain->batches, ring, drain->n_workers, n_allowed);
 	drain->workers = calloc(drain->n_workers, sizeof(*drain->workers));
 	for (unsigned i = 0; drain->workers && i < drain->n_workers && !r; i++) {
 		drain->workers[i].drain = drain;
