@@ -14,13 +14,12 @@
 _Static_assert(BATCH_BYTES / 2 > sizeof(struct record_stack) + STACK_BUDGET_MAX + FP_CHAIN_MAX * sizeof(uint64_t),
 	"a batch is more than half full, whatever the next record is");
 
-int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers, unsigned n_allowed)
+int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers)
 {
 	pthread_condattr_t monotonic;
 
 	batches->ring = ring;
 	batches->taken = ring_first(ring);
-	batches->n_allowed = n_allowed;
 	batches->last = &batches->first;
 	pthread_mutex_init(&batches->lock, NULL);
 	pthread_cond_init(&batches->offered, NULL);
@@ -45,15 +44,13 @@ static uint64_t n_waiting(const struct batches *batches)
 	return ring_end(batches->ring) - batches->taken;
 }
 
-/* Whether a worker that has nothing to do should look for a batch: there may still be none, where a record is not
- * complete. */
+/* Whether it is worth looking for a batch: there may still be none, where a record is not complete. */
 static bool worthwhile(const struct batches *batches)
 {
-	return batches->n_working < batches->n_allowed && batches->free &&
-		n_waiting(batches) >= (batches->due || batches->closed ? 1 : BATCH_BYTES);
+	return batches->free && n_waiting(batches) >= (batches->due || batches->closed ? 1 : BATCH_BYTES);
 }
 
-/* One calls the next, as long as there is something to do. */
+/* Each calls one other, as long as there is something to do. */
 static void call_worker(struct batches *batches)
 {
 	if (worthwhile(batches))
@@ -97,7 +94,6 @@ static struct batch *add(struct batches *batches, const void *records, size_t n)
 	batches->free = batch->next;
 	batches->taken += n;
 	batches->due = false;
-	batches->n_working++;
 	*batch = (struct batch){
 		.records = records, .n_bytes = n, .end = batches->taken, .packed = batch->packed};
 	*batches->last = batch;
@@ -133,11 +129,13 @@ static void wait_for_more(struct batches *batches)
 	pthread_mutex_lock(&batches->lock);
 }
 
-struct batch *batches_take(struct batches *batches)
+struct batch *batches_take(struct batches *batches, bool spare)
 {
 	struct batch *batch;
 
 	pthread_mutex_lock(&batches->lock);
+	while (spare && !batches->closed)
+		pthread_cond_wait(&batches->closing, &batches->lock);
 	while (!(batch = try_to_take(batches)) && !(batches->closed && n_waiting(batches) == 0))
 		wait_for_more(batches);
 	if (batch)
@@ -162,10 +160,8 @@ void batches_release(struct batches *batches, struct batch *batch)
 /* What is not ready, or not for the caller to write, will be written by another worker. */
 static struct batch *next_to_write(struct batches *batches)
 {
-	if (batches->writing || !batches->first || !batches->first->is_packed) {
-		batches->n_working--;
+	if (batches->writing || !batches->first || !batches->first->is_packed)
 		return NULL;
-	}
 	batches->writing = true;
 	return batches->first;
 }
@@ -199,11 +195,10 @@ struct batch *batches_written(struct batches *batches, struct batch *batch)
 	return next;
 }
 
-void batches_close(struct batches *batches, unsigned n_allowed)
+void batches_close(struct batches *batches)
 {
 	pthread_mutex_lock(&batches->lock);
 	batches->closed = true;
-	batches->n_allowed = n_allowed;
 	pthread_cond_broadcast(&batches->offered);
 	pthread_cond_broadcast(&batches->closing);
 	pthread_mutex_unlock(&batches->lock);

@@ -38,18 +38,17 @@ struct batches {
 	struct batch *all;
 	unsigned n_all;
 	struct batch *free;
-	struct batch *first, **last;   /* taken and not yet written */
-	struct batch *unreleased;      /* the first of them whose records are still there */
-	uint64_t taken;                /* position in the ring behind the last one */
-	unsigned n_working, n_allowed; /* workers that have something to do, and how many may */
-	bool writing;                  /* one of them is at the first batch */
-	uint64_t looked_at, since;     /* what `taken` was when last looked at, and since when */
-	bool due;                      /* less than a batch is enough */
-	bool closed;                   /* nothing is added to the ring any more */
+	struct batch *first, **last; /* taken and not yet written */
+	struct batch *unreleased;    /* the first of them whose records are still there */
+	uint64_t taken;              /* position in the ring behind the last one */
+	bool writing;                /* a worker is at the first batch */
+	uint64_t looked_at, since;   /* what `taken` was when last looked at, and since when */
+	bool due;                    /* less than a batch is enough */
+	bool closed;                 /* nothing is added to the ring any more */
 };
 
 /* A zeroed one plus batches_init; `ring` must outlive it. 0 or -ENOMEM; ended by batches_deinit in either case. */
-int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers, unsigned n_allowed);
+int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers);
 
 /* Lets workers take what is worth it, or older than max_age (ns). `now`: the time, in ns. */
 void batches_offer(struct batches *batches, uint64_t now, uint64_t max_age);
@@ -57,8 +56,8 @@ void batches_offer(struct batches *batches, uint64_t now, uint64_t max_age);
 /* Waits until the batches are closed or a time in ns has passed. Returns whether they are. */
 bool batches_await_close(struct batches *batches, uint64_t ns);
 
-/* Takes the next batch once the caller may work. NULL when there will be none. */
-struct batch *batches_take(struct batches *batches);
+/* Takes the next batch; a `spare` worker only once they are closed. NULL when there will be none. */
+struct batch *batches_take(struct batches *batches, bool spare);
 
 /* Its records were converted and are not needed any more. */
 void batches_release(struct batches *batches, struct batch *batch);
@@ -69,8 +68,8 @@ struct batch *batches_packed(struct batches *batches, struct batch *batch);
 /* It was written. Returns the next one to write, as above. */
 struct batch *batches_written(struct batches *batches, struct batch *batch);
 
-/* Nothing is added to the ring any more; from now on n_allowed workers may work. */
-void batches_close(struct batches *batches, unsigned n_allowed);
+/* Nothing is added to the ring any more, and all workers may work. */
+void batches_close(struct batches *batches);
 
 /* All workers have ended. */
 void batches_deinit(struct batches *batches);

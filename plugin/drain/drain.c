@@ -28,7 +28,8 @@
 
 struct worker {
 	pthread_t thread;
-	pid_t tid; /* atomic; 0 until it runs */
+	pid_t tid;  /* atomic; 0 until it runs */
+	bool spare; /* works only when the command has ended */
 	struct drain *drain;
 	struct artifact_frame *frame;
 };
@@ -107,7 +108,7 @@ static void *work(void *argument)
 
 	prctl(PR_SET_NAME, "memstacks-write");
 	__atomic_store_n(&worker->tid, syscall(SYS_gettid), __ATOMIC_RELAXED);
-	while ((batch = batches_take(&drain->batches))) {
+	while ((batch = batches_take(&drain->batches, worker->spare))) {
 		converter_run(drain->converter, batch->records, batch->n_bytes, worker->frame);
 		batches_release(&drain->batches, batch);
 		(void)artifact_frame_pack(worker->frame, &batch->packed); /* without memory, writing it fails */
@@ -138,7 +139,7 @@ static int start_threads(struct drain *drain)
 	for (unsigned i = 0; i < drain->n_workers; i++) {
 		r = -pthread_create(&drain->workers[i].thread, NULL, work, &drain->workers[i]);
 		if (r && i == 0) {
-			batches_close(&drain->batches, 0);
+			batches_close(&drain->batches);
 			pthread_join(drain->watcher, NULL);
 			return r;
 		}
@@ -168,10 +169,11 @@ int drain_start(const struct drain_settings *settings, struct ring *ring, struct
 	/* While the command runs, one processor is its own; afterwards all may work. */
 	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 2 ? n_cpus - 1 : 1;
 	drain->n_workers = settings->n_workers ? settings->n_workers : n_cpus;
-	r = batches_init(&drain->batches, ring, drain->n_workers, n_allowed);
+	r = batches_init(&drain->batches, ring, drain->n_workers);
 	drain->workers = calloc(drain->n_workers, sizeof(*drain->workers));
 	for (unsigned i = 0; drain->workers && i < drain->n_workers && !r; i++) {
 		drain->workers[i].drain = drain;
+		drain->workers[i].spare = i >= n_allowed;
 		r = artifact_frame_new(settings->level, &drain->workers[i].frame);
 	}
 	if (!drain->workers)
@@ -194,7 +196,7 @@ int drain_finish(struct drain *drain)
 
 	if (!drain)
 		return 0;
-	batches_close(&drain->batches, drain->n_workers);
+	batches_close(&drain->batches);
 	pthread_join(drain->watcher, NULL);
 	for (unsigned i = 0; i < drain->n_workers; i++)
 		pthread_join(drain->workers[i].thread, NULL);

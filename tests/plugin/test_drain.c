@@ -178,6 +178,12 @@ Test(drain, one_worker)
 	run_through(1);
 }
 
+/* As many as the machine has processors, some of which only work at the end. */
+Test(drain, the_usual_workers)
+{
+	run_through(0);
+}
+
 Test(drain, workers_keep_the_order)
 {
 	run_through(2);
