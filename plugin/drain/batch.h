@@ -1,4 +1,9 @@
-/* batch.h: records on their way from the ring to the workers: buffers that go round. */
+/* batch.h: which worker does what with which records of the ring.
+ *
+ * A batch is a range of records. A worker takes it, converts it, releases its records and packs them as a frame. It
+ * is written in its turn by a worker that has just packed one, this or an earlier one: nobody waits for a turn, so a
+ * worker that does not get a processor holds nobody up as long as there are batches left.
+ */
 #ifndef PLUGIN_DRAIN_BATCH_H
 #define PLUGIN_DRAIN_BATCH_H
 
@@ -7,49 +12,64 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BATCH_BYTES (1u << 20)
-#define MAX_BATCHES 96u /* bounds the memory: when all are under way, records wait in the ring */
+#include "artifact/frame.h"
+#include "drain/ring.h"
+
+/* What is made of one stays in a processor's second-level cache; four times as much saves 1 % of the artifact. */
+#define BATCH_BYTES (256u << 10)
+
+/* While a worker has one, as many more may wait for their turn. Bounds the memory: when there is none left, records
+ * wait in the ring. */
+#define BATCHES_PER_WORKER 2u
 
 struct batch {
-	struct batch *next;
-	uint64_t number; /* in the order in which they were filled */
+	struct batch *next;  /* in the order of the ring; or the next one that is free */
+	const void *records; /* see ring_record; until they are released */
 	size_t n_bytes;
-	_Alignas(8) char data[BATCH_BYTES];
+	uint64_t end; /* position in the ring */
+	bool is_converted, is_packed;
+	struct artifact_packed packed;
 };
 
-/* A zeroed one plus batches_init. */
 struct batches {
+	struct ring *ring;
 	pthread_mutex_t lock;
-	pthread_cond_t filled, freed, written;
-	struct batch *first, **last; /* full ones, in order */
-	struct batch *empty;
-	unsigned n_batches;
-	unsigned n_working, n_allowed; /* workers that have a batch, and how many may */
-	uint64_t n_filled;             /* number of the next one to be filled */
-	uint64_t n_written;            /* number of the next one to be written */
-	bool closed;                   /* no more will be filled */
+	pthread_cond_t offered, closing;
+	struct batch *all;
+	unsigned n_all;
+	struct batch *free;
+	struct batch *first, **last; /* taken and not yet written */
+	struct batch *unreleased;    /* the first of them whose records are still there */
+	uint64_t taken;              /* position in the ring behind the last one */
+	bool writing;                /* a worker is at the first batch */
+	uint64_t looked_at, since;   /* what `taken` was when last looked at, and since when */
+	bool due;                    /* less than a batch is enough */
+	bool closed;                 /* nothing is added to the ring any more */
 };
 
-/* 0 or -ENOMEM; ended by batches_deinit in either case. */
-int batches_init(struct batches *batches, unsigned n_allowed);
+/* A zeroed one plus batches_init; `ring` must outlive it. 0 or -ENOMEM; ended by batches_deinit in either case. */
+int batches_init(struct batches *batches, struct ring *ring, unsigned n_workers);
 
-/* An empty batch; waits while all are under way. */
-struct batch *batches_take_empty(struct batches *batches);
+/* Lets workers take what is worth it, or older than max_age (ns). `now`: the time, in ns. */
+void batches_offer(struct batches *batches, uint64_t now, uint64_t max_age);
 
-/* Gives a full one to the workers. */
-void batches_fill(struct batches *batches, struct batch *batch);
+/* Waits until the batches are closed or a time in ns has passed. Returns whether they are. */
+bool batches_await_close(struct batches *batches, uint64_t ns);
 
-/* The next full one, when the caller may work; NULL when there will be none. */
-struct batch *batches_take_full(struct batches *batches);
+/* Takes the next batch; a `spare` worker only once they are closed. NULL when there will be none. */
+struct batch *batches_take(struct batches *batches, bool spare);
 
-/* Waits until all batches before this one were written. */
-void batches_await_turn(struct batches *batches, const struct batch *batch);
+/* Its records were converted and are not needed any more. */
+void batches_release(struct batches *batches, struct batch *batch);
 
-/* The batch was written: the next one may be, and it is empty again. */
-void batches_done(struct batches *batches, struct batch *batch);
+/* It was packed. Returns the batch that the caller has to write now and say so of; NULL: none, so it may take one. */
+struct batch *batches_packed(struct batches *batches, struct batch *batch);
 
-/* No more will be filled, and from now on n_allowed workers may work. `unused`: the batch that was being filled. */
-void batches_close(struct batches *batches, struct batch *unused, unsigned n_allowed);
+/* It was written. Returns the next one to write, as above. */
+struct batch *batches_written(struct batches *batches, struct batch *batch);
+
+/* Nothing is added to the ring any more, and all workers may work. */
+void batches_close(struct batches *batches);
 
 /* All workers have ended. */
 void batches_deinit(struct batches *batches);

@@ -1,8 +1,8 @@
 /* drain.c: see drain.h.
  *
- * The ring's thread never waits for the encoding as long as batches are to be had; when none is, records wait in the
- * ring, whose producers slow down by themselves. It polls: at the rates that matter a wake-up per record costs the
- * benchmark more than a look every few milliseconds costs anybody. */
+ * One thread looks at the ring every few milliseconds and calls the workers, who read it: at the rates that matter a
+ * wake-up per record costs the benchmark more than a look costs anybody. Records wait in the ring until they are
+ * converted; when it fills, its producers slow down by themselves. */
 #include "drain/drain.h"
 
 #include <errno.h>
@@ -26,25 +26,25 @@
 /* How long calls may be kept where few are made. */
 #define FLUSH_NS 200000000ull
 
-/* The ring's thread does little, and must not wait for a processor behind those it works for. */
-#define TAKER_NICE (-10)
+/* The watching thread does little, and must not wait for a processor behind those it works for. */
+#define WATCHER_NICE (-10)
 
 struct worker {
 	pthread_t thread;
-	pid_t tid; /* atomic; 0 until it runs */
+	pid_t tid;  /* atomic; 0 until it runs */
+	bool spare; /* works only when the command has ended */
 	struct drain *drain;
 	struct artifact_frame *frame;
 };
 
 struct drain {
-	pthread_t taker;
+	pthread_t watcher;
 	struct drain_settings settings;
 	struct batches batches;
 	struct worker *workers;
 	unsigned n_workers;
-	bool pressed;  /* the workers have priority */
-	bool stopping; /* nothing is added to the ring any more; atomic */
-	int error;     /* of the artifact; written by the worker whose turn it is */
+	bool pressed; /* the workers have priority */
+	int error;    /* of the artifact; set by the worker that writes */
 	struct ring *ring;
 	struct converter *converter;
 	struct artifact_writer *writer;
@@ -75,68 +75,44 @@ static void set_priority(struct drain *drain, bool pressed)
 		pid_t tid = __atomic_load_n(&drain->workers[i].tid, __ATOMIC_RELAXED);
 
 		if (tid)
-			setpriority(PRIO_PROCESS, tid, pressed ? TAKER_NICE : 0); /* as well as it goes */
+			setpriority(PRIO_PROCESS, tid, pressed ? WATCHER_NICE : 0); /* as well as it goes */
 	}
 }
 
-/* Moves what is in the ring to batches. */
-static void empty_ring(struct drain *drain, struct batch **batch, uint64_t *started)
+static void flush(const struct drain *drain, uint64_t now, uint64_t *flushed)
 {
-	for (;;) {
-		struct batch *current = *batch;
-		size_t space = sizeof(current->data) - current->n_bytes;
-		size_t n = ring_take(drain->ring, current->data + current->n_bytes, space);
-
-		current->n_bytes += n;
-		if (n)
-			continue;
-		/* Either nothing is complete, or the next record does not fit. */
-		if (space >= sizeof(current->data) / 2 || !ring_pending(drain->ring))
-			return;
-		batches_fill(&drain->batches, current);
-		*batch = batches_take_empty(&drain->batches);
-		*started = now_ns();
-	}
+	if (!drain->settings.flush || now - *flushed <= FLUSH_NS)
+		return;
+	drain->settings.flush(drain->settings.flush_context);
+	*flushed = now;
 }
 
-static void *take(void *argument)
+static void *watch(void *argument)
 {
 	struct drain *drain = argument;
-	struct batch *batch = batches_take_empty(&drain->batches);
-	uint64_t started = now_ns(), flushed = started;
+	uint64_t flushed = now_ns();
 
 	prctl(PR_SET_NAME, "memstacks-drain");
-	setpriority(PRIO_PROCESS, syscall(SYS_gettid), TAKER_NICE); /* as well as it goes */
-	for (;;) {
-		bool stopping = __atomic_load_n(&drain->stopping, __ATOMIC_ACQUIRE);
-		struct timespec pause = {
-			.tv_sec = drain->settings.poll_ns / 1000000000u,
-			.tv_nsec = drain->settings.poll_ns % 1000000000u,
-		};
+	setpriority(PRIO_PROCESS, syscall(SYS_gettid), WATCHER_NICE); /* as well as it goes */
+	do {
+		uint64_t now = now_ns();
 
-		if (!stopping && now_ns() - flushed > FLUSH_NS) {
-			drain->settings.flush(drain->settings.flush_context);
-			flushed = now_ns();
-		}
+		flush(drain, now, &flushed);
 		set_priority(drain, ring_pending(drain->ring) > RING_BYTES / 4);
-		empty_ring(drain, &batch, &started);
-		if (stopping && !ring_pending(drain->ring))
-			break;
-		if (batch->n_bytes && now_ns() - started > MAX_AGE_NS) {
-			batches_fill(&drain->batches, batch);
-			batch = batches_take_empty(&drain->batches);
-			started = now_ns();
-		}
-		if (stopping)
-			pause = (struct timespec){.tv_nsec = 1000000}; /* a record is not complete yet */
-		nanosleep(&pause, NULL);
-	}
-	if (batch->n_bytes) {
-		batches_fill(&drain->batches, batch);
-		batch = batches_take_empty(&drain->batches);
-	}
-	batches_close(&drain->batches, batch, drain->n_workers);
+		batches_offer(&drain->batches, now, MAX_AGE_NS);
+	} while (!batches_await_close(&drain->batches, drain->settings.poll_ns));
 	return NULL;
+}
+
+/* One worker at a time, in the order of the ring. */
+static void write_batch(struct drain *drain, const struct batch *batch)
+{
+	int r = artifact_writer_put(drain->writer, &batch->packed);
+
+	if (!r || drain->error)
+		return;
+	drain->error = r;
+	log_error(drain->settings.log, "cannot write the artifact, from here on events are lost: %s", strerror(-r));
 }
 
 static void *work(void *argument)
@@ -147,22 +123,15 @@ static void *work(void *argument)
 
 	prctl(PR_SET_NAME, "memstacks-write");
 	__atomic_store_n(&worker->tid, syscall(SYS_gettid), __ATOMIC_RELAXED);
-	while ((batch = batches_take_full(&drain->batches))) {
-		const uint8_t *data;
-		size_t n;
-		int r;
-
-		converter_run(drain->converter, batch->data, batch->n_bytes, worker->frame);
-		/* Here, where it goes on beside others; without memory for it the turn finds out again. */
-		(void)artifact_frame_compress(worker->frame, &data, &n);
-		batches_await_turn(&drain->batches, batch);
-		r = artifact_writer_put(drain->writer, worker->frame);
-		if (r && !drain->error) {
-			drain->error = r;
-			log_error(drain->settings.log, "cannot write the artifact, from here on events are lost: %s",
-				strerror(-r));
+	while ((batch = batches_take(&drain->batches, worker->spare))) {
+		converter_run(drain->converter, batch->records, batch->n_bytes, worker->frame);
+		batches_release(&drain->batches, batch);
+		(void)artifact_frame_pack(worker->frame, &batch->packed); /* without memory, writing it fails */
+		batch = batches_packed(&drain->batches, batch);
+		while (batch) {
+			write_batch(drain, batch);
+			batch = batches_written(&drain->batches, batch);
 		}
-		batches_done(&drain->batches, batch);
 	}
 	return NULL;
 }
@@ -178,15 +147,15 @@ static void drain_free(struct drain *drain)
 
 static int start_threads(struct drain *drain)
 {
-	int r = -pthread_create(&drain->taker, NULL, take, drain);
+	int r = -pthread_create(&drain->watcher, NULL, watch, drain);
 
 	if (r)
 		return r;
 	for (unsigned i = 0; i < drain->n_workers; i++) {
 		r = -pthread_create(&drain->workers[i].thread, NULL, work, &drain->workers[i]);
 		if (r && i == 0) {
-			__atomic_store_n(&drain->stopping, true, __ATOMIC_RELEASE);
-			pthread_join(drain->taker, NULL);
+			batches_close(&drain->batches);
+			pthread_join(drain->watcher, NULL);
 			return r;
 		}
 		if (r) {
@@ -212,13 +181,14 @@ int drain_start(const struct drain_settings *settings, struct ring *ring, struct
 	drain->ring = ring;
 	drain->converter = converter;
 	drain->writer = writer;
-	/* While the command runs, one processor is its own and one the ring's; afterwards all may work. */
-	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 3 ? n_cpus - 2 : 1;
+	/* While the command runs, one processor is its own; afterwards all may work. */
+	n_allowed = settings->n_workers ? settings->n_workers : n_cpus > 2 ? n_cpus - 1 : 1;
 	drain->n_workers = settings->n_workers ? settings->n_workers : n_cpus;
-	r = batches_init(&drain->batches, n_allowed);
+	r = batches_init(&drain->batches, ring, drain->n_workers);
 	drain->workers = calloc(drain->n_workers, sizeof(*drain->workers));
 	for (unsigned i = 0; drain->workers && i < drain->n_workers && !r; i++) {
 		drain->workers[i].drain = drain;
+		drain->workers[i].spare = i >= n_allowed;
 		r = artifact_frame_new(settings->level, &drain->workers[i].frame);
 	}
 	if (!drain->workers)
@@ -241,8 +211,8 @@ int drain_finish(struct drain *drain)
 
 	if (!drain)
 		return 0;
-	__atomic_store_n(&drain->stopping, true, __ATOMIC_RELEASE);
-	pthread_join(drain->taker, NULL);
+	batches_close(&drain->batches);
+	pthread_join(drain->watcher, NULL);
 	for (unsigned i = 0; i < drain->n_workers; i++)
 		pthread_join(drain->workers[i].thread, NULL);
 	r = drain->error;

@@ -55,27 +55,42 @@ static size_t padded(uint32_t header)
 	return (BPF_RINGBUF_HDR_SZ + (header & LENGTH_MASK) + 7) & ~(size_t)7;
 }
 
-size_t ring_take(struct ring *ring, void *buffer, size_t size)
+uint64_t ring_first(const struct ring *ring)
 {
-	unsigned long start = *ring->consumer, end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE), at = start;
-
-	while (at < end) {
-		const uint32_t *record = (const uint32_t *)(ring->data + (at & (ring->size - 1)));
-		uint32_t header = __atomic_load_n(record, __ATOMIC_ACQUIRE);
-
-		if (header & BPF_RINGBUF_BUSY_BIT || at - start + padded(header) > size)
-			break;
-		at += padded(header);
-	}
-	memcpy(buffer, ring->data + (start & (ring->size - 1)), at - start);
-	__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
-	return at - start;
+	return __atomic_load_n(ring->consumer, __ATOMIC_RELAXED);
 }
 
-const void *ring_record(const void *batch, size_t n, size_t *at, uint32_t *ret_size)
+uint64_t ring_end(const struct ring *ring)
+{
+	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+}
+
+size_t ring_range(const struct ring *ring, uint64_t at, size_t n_max, const void **ret_records)
+{
+	uint64_t end = ring_end(ring);
+	const char *records = ring->data + (at & (ring->size - 1));
+	size_t n = 0;
+
+	while (at + n < end) {
+		uint32_t header = __atomic_load_n((const uint32_t *)(records + n), __ATOMIC_ACQUIRE);
+
+		if (header & BPF_RINGBUF_BUSY_BIT || n + padded(header) > n_max)
+			break;
+		n += padded(header);
+	}
+	*ret_records = records;
+	return n;
+}
+
+void ring_release(struct ring *ring, uint64_t at)
+{
+	__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
+}
+
+const void *ring_record(const void *range, size_t n, size_t *at, uint32_t *ret_size)
 {
 	while (*at + BPF_RINGBUF_HDR_SZ <= n) {
-		const char *record = (const char *)batch + *at;
+		const char *record = (const char *)range + *at;
 		uint32_t header;
 
 		memcpy(&header, record, sizeof(header));
@@ -90,7 +105,7 @@ const void *ring_record(const void *batch, size_t n, size_t *at, uint32_t *ret_s
 
 size_t ring_pending(const struct ring *ring)
 {
-	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE) - *ring->consumer;
+	return ring_end(ring) - ring_first(ring);
 }
 
 struct ring *ring_free(struct ring *ring)

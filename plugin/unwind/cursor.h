@@ -27,7 +27,8 @@ static inline uint64_t read_bytes(struct cursor *cursor, unsigned n)
 	return value;
 }
 
-static inline uint64_t read_uleb(struct cursor *cursor)
+/* Both kinds of LEB128; bits beyond 64 are dropped. */
+static inline uint64_t read_leb(struct cursor *cursor, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned shift = 0;
@@ -39,24 +40,19 @@ static inline uint64_t read_uleb(struct cursor *cursor)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && shift < 64 && (byte & 0x40))
+		value |= ~0ull << shift;
 	return value;
+}
+
+static inline uint64_t read_uleb(struct cursor *cursor)
+{
+	return read_leb(cursor, false);
 }
 
 static inline int64_t read_sleb(struct cursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = read_bytes(cursor, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~0ull << shift;
-	return value;
+	return (int64_t)read_leb(cursor, true);
 }
 
 static inline void skip(struct cursor *cursor, uint64_t n)

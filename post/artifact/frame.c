@@ -12,9 +12,6 @@ struct artifact_frame {
 	ZSTD_CCtx *context;
 	msgpack_sbuffer events;
 	uint64_t n_events;
-	uint8_t *compressed;
-	size_t n_allocated;
-	size_t n_compressed; /* 0: not compressed yet */
 };
 
 int artifact_frame_new(int level, struct artifact_frame **ret_frame)
@@ -43,7 +40,6 @@ int artifact_frame_add(struct artifact_frame *frame, const struct event *event)
 	if (r < 0)
 		return r;
 	frame->n_events++;
-	frame->n_compressed = 0;
 	return 0;
 }
 
@@ -57,32 +53,36 @@ uint64_t artifact_frame_n_events(const struct artifact_frame *frame)
 	return frame->n_events;
 }
 
-int artifact_frame_compress(struct artifact_frame *frame, const uint8_t **ret_data, size_t *ret_n)
+static int compress(struct artifact_frame *frame, struct artifact_packed *packed)
 {
-	size_t n;
-	int r = frame->n_compressed ? 0
-	                            : grow_array(&frame->compressed, &frame->n_allocated,
-	                                      ZSTD_compressBound(frame->events.size), 1);
+	size_t n = frame->events.size;
+	int r = grow_array(&packed->data, &packed->n_allocated, ZSTD_compressBound(n), 1);
 
 	if (r < 0)
 		return r;
-	if (!frame->n_compressed) {
-		n = ZSTD_compress2(frame->context, frame->compressed, frame->n_allocated, frame->events.data,
-		        frame->events.size);
-		if (ZSTD_isError(n))
-			return -ENOMEM; /* the only error left once there is room for any outcome */
-		frame->n_compressed = n;
-	}
-	*ret_data = frame->compressed;
-	*ret_n = frame->n_compressed;
+	n = ZSTD_compress2(frame->context, packed->data, packed->n_allocated, frame->events.data, n);
+	if (ZSTD_isError(n))
+		return -ENOMEM; /* the only error left once there is room for any outcome */
+	packed->n = n;
 	return 0;
 }
 
-void artifact_frame_clear(struct artifact_frame *frame)
+int artifact_frame_pack(struct artifact_frame *frame, struct artifact_packed *packed)
 {
+	int r;
+
+	packed->n = 0;
+	packed->n_events = frame->n_events;
+	r = compress(frame, packed);
 	msgpack_sbuffer_clear(&frame->events);
 	frame->n_events = 0;
-	frame->n_compressed = 0;
+	return r;
+}
+
+void artifact_packed_deinit(struct artifact_packed *packed)
+{
+	free(packed->data);
+	*packed = (struct artifact_packed){0};
 }
 
 struct artifact_frame *artifact_frame_free(struct artifact_frame *frame)
@@ -91,7 +91,6 @@ struct artifact_frame *artifact_frame_free(struct artifact_frame *frame)
 		return NULL;
 	ZSTD_freeCCtx(frame->context);
 	msgpack_sbuffer_destroy(&frame->events);
-	free(frame->compressed);
 	free(frame);
 	return NULL;
 }

@@ -12,6 +12,7 @@ struct artifact_writer {
 	int fd;
 	int error; /* of the first frame that could not be written */
 	struct artifact_frame *pending;
+	struct artifact_packed packed; /* used again for each frame of its own */
 	uint64_t n_frames;
 	uint64_t n_lost;
 	uint64_t n_bytes;
@@ -39,34 +40,35 @@ static void cut_back(struct artifact_writer *writer)
 		lseek(writer->fd, (off_t)writer->n_bytes, SEEK_SET);
 }
 
-static int write_frame(struct artifact_writer *writer, struct artifact_frame *frame)
+static int write_frame(struct artifact_writer *writer, const struct artifact_packed *packed)
 {
-	const uint8_t *data;
-	size_t n;
-	int r = artifact_frame_compress(frame, &data, &n);
+	int r = packed->n ? file_write_all(writer->fd, packed->data, packed->n) : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	r = file_write_all(writer->fd, data, n);
 	if (r < 0) {
 		cut_back(writer);
 		return r;
 	}
-	__atomic_store_n(&writer->n_bytes, writer->n_bytes + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&writer->n_bytes, writer->n_bytes + packed->n, __ATOMIC_RELAXED);
 	writer->n_frames++;
 	return 0;
 }
 
-int artifact_writer_put(struct artifact_writer *writer, struct artifact_frame *frame)
+int artifact_writer_put(struct artifact_writer *writer, const struct artifact_packed *packed)
 {
-	int r = writer->error ? writer->error : write_frame(writer, frame);
+	int r = writer->error ? writer->error : write_frame(writer, packed);
 
 	if (r < 0) {
 		writer->error = r;
-		writer->n_lost += artifact_frame_n_events(frame);
+		writer->n_lost += packed->n_events;
 	}
-	artifact_frame_clear(frame);
 	return r;
+}
+
+/* Without memory to pack it, putting it fails and counts its events. */
+static int put_pending(struct artifact_writer *writer)
+{
+	(void)artifact_frame_pack(writer->pending, &writer->packed);
+	return artifact_writer_put(writer, &writer->packed);
 }
 
 int artifact_writer_add(struct artifact_writer *writer, const struct event *event)
@@ -81,15 +83,14 @@ int artifact_writer_add(struct artifact_writer *writer, const struct event *even
 	}
 	if (artifact_frame_n_bytes(writer->pending) < ARTIFACT_FRAME_BYTES)
 		return 0;
-	return artifact_writer_put(writer, writer->pending);
+	return put_pending(writer);
 }
 
 int artifact_writer_flush(struct artifact_writer *writer)
 {
 	if (writer->error)
 		return writer->error;
-	return artifact_frame_n_events(writer->pending) > 0 ? artifact_writer_put(writer, writer->pending)
-	                                                    : 0;
+	return artifact_frame_n_events(writer->pending) > 0 ? put_pending(writer) : 0;
 }
 
 int artifact_writer_finish(struct artifact_writer *writer)
@@ -98,7 +99,7 @@ int artifact_writer_finish(struct artifact_writer *writer)
 
 	if (r < 0 || writer->n_frames > 0)
 		return r;
-	return artifact_writer_put(writer, writer->pending);
+	return put_pending(writer);
 }
 
 uint64_t artifact_writer_n_lost(const struct artifact_writer *writer)
@@ -116,6 +117,7 @@ struct artifact_writer *artifact_writer_free(struct artifact_writer *writer)
 	if (!writer)
 		return NULL;
 	artifact_frame_free(writer->pending);
+	artifact_packed_deinit(&writer->packed);
 	free(writer);
 	return NULL;
 }

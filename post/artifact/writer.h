@@ -18,10 +18,10 @@ int artifact_writer_new(int fd, int level, struct artifact_writer **ret_writer);
  * frame, and later events are only counted (the call then returns the first error again). */
 int artifact_writer_add(struct artifact_writer *writer, const struct event *event);
 
-/* Writes a frame that was filled elsewhere, behind what was added so far, and clears it. Where that is done
- * with frames of several threads, the caller sees to it that only one at a time does it, in the right order.
- * Errors as above. */
-int artifact_writer_put(struct artifact_writer *writer, struct artifact_frame *frame);
+/* Writes a frame that was filled elsewhere, behind what was written so far. Where that is done with frames of
+ * several threads, the caller sees to it that only one at a time does it, in the right order. Errors as
+ * above, and -ENOMEM for a frame that could not be packed. */
+int artifact_writer_put(struct artifact_writer *writer, const struct artifact_packed *packed);
 
 /* Writes what is pending as a frame of its own, so that it survives the death of this process. */
 int artifact_writer_flush(struct artifact_writer *writer);

@@ -17,19 +17,21 @@
 /* bytes */
 #define METADATA_MAX ((size_t)1 << 30)
 
-struct loader {
-	struct json_object *root;
-	struct texts *texts;
-	struct metadata metadata;
-	size_t n_modules_allocated;
-	size_t n_processes_allocated;
-};
-
 /* The tables whose entries place modules in processes. */
 struct placement_table {
 	const char *name;
 	const char *key; /* the member that names the module */
 	bool has_range;
+};
+
+struct loader {
+	struct json_object *root;
+	struct texts *texts;
+	const struct placement_table *placements; /* the one that is being loaded */
+	size_t text;                              /* which member of a module likewise: its offset */
+	struct metadata metadata;
+	size_t n_modules_allocated;
+	size_t n_processes_allocated;
 };
 
 /* In order of preference: a module that has unwind data needs no other placement. */
@@ -53,6 +55,26 @@ static struct json_object *find_table(struct loader *loader, const char *name)
 	if (!table && json_object_object_get_ex(loader->root, name, NULL))
 		loader->metadata.n_bad++;
 	return table;
+}
+
+/* Gives every entry of a table to `load`, which answers 0, a negative errno, or 1 for an entry that is not as
+ * it should be: those are counted. */
+static int load_table(struct loader *loader, const char *name,
+        int (*load)(struct loader *, const char *key, struct json_object *value))
+{
+	struct json_object *table = find_table(loader, name);
+
+	if (!table)
+		return 0;
+	json_object_object_foreach(table, key, value)
+	{
+		int r = load(loader, key, value);
+
+		if (r < 0)
+			return r;
+		loader->metadata.n_bad += r > 0;
+	}
+	return 0;
 }
 
 /* Keys become file names below the folder, and must not lead out of it. */
@@ -153,27 +175,20 @@ static int load_modules(struct loader *loader)
 	return 0;
 }
 
+static int load_text(struct loader *loader, const char *key, struct json_object *value)
+{
+	struct metadata_module *module = find_module(&loader->metadata, key);
+
+	if (!module || !json_object_is_type(value, json_type_string))
+		return 1;
+	return add_string(loader, value, (const char **)((char *)module + loader->text));
+}
+
 /* Fills one text of each module from a table key → text. */
 static int load_texts(struct loader *loader, const char *name, size_t member)
 {
-	struct json_object *table = find_table(loader, name);
-
-	if (!table)
-		return 0;
-	json_object_object_foreach(table, key, value)
-	{
-		struct metadata_module *module = find_module(&loader->metadata, key);
-		int r;
-
-		if (!module || !json_object_is_type(value, json_type_string)) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		r = add_string(loader, value, (const char **)((char *)module + member));
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	loader->text = member;
+	return load_table(loader, name, load_text);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -226,32 +241,18 @@ static int load_lines(struct loader *loader, struct json_object *infos, struct m
 	return 0;
 }
 
-static int load_debug_info(struct loader *loader)
+static int load_debug_info(struct loader *loader, const char *key, struct json_object *value)
 {
-	struct json_object *table = find_table(loader, "debug_info");
+	struct metadata_module *module = find_module(&loader->metadata, key);
+	struct json_object *bounds = json_member(value, "addr_bounds", json_type_array);
+	struct json_object *infos = json_member(value, "debug_infos", json_type_array);
 
-	if (!table)
-		return 0;
-	json_object_object_foreach(table, key, value)
-	{
-		struct metadata_module *module = find_module(&loader->metadata, key);
-		struct json_object *bounds = json_member(value, "addr_bounds", json_type_array);
-		struct json_object *infos = json_member(value, "debug_infos", json_type_array);
-		int r;
-
-		if (!module || !infos) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		if (bounds && json_object_array_length(bounds) == 2)
-			module->has_bounds =
-			        json_to_uint64(json_object_array_get_idx(bounds, 0), &module->min) &&
-			        json_to_uint64(json_object_array_get_idx(bounds, 1), &module->max);
-		r = load_lines(loader, infos, module);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (!module || !infos)
+		return 1;
+	if (bounds && json_object_array_length(bounds) == 2)
+		module->has_bounds = json_to_uint64(json_object_array_get_idx(bounds, 0), &module->min) &&
+		                     json_to_uint64(json_object_array_get_idx(bounds, 1), &module->max);
+	return load_lines(loader, infos, module);
 }
 
 /* What is no pid is counted where the table is loaded. */
@@ -315,94 +316,65 @@ static bool parse_placement(struct metadata *metadata, const struct placement_ta
 	       json_member_uint64(range, "end", &ret_placement->end);
 }
 
-static int load_process_placements(struct loader *loader, const struct placement_table *table,
-        struct json_object *array, struct metadata_process *process)
+/* 0, 1 where the entry is no placement, or -ENOMEM. */
+static int add_placement(struct loader *loader, struct metadata_process *process, struct json_object *entry)
 {
-	size_t n = json_object_array_length(array);
+	struct metadata_placement placement;
+	int r;
 
-	for (size_t i = 0; i < n; i++) {
-		struct metadata_placement placement;
-		int r;
-
-		if (!parse_placement(
-		            &loader->metadata, table, json_object_array_get_idx(array, i), &placement)) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		r = GROW_BY_ONE(process->placements, process->n_placements_allocated, process->n_placements);
-		if (r < 0)
-			return r;
+	if (!parse_placement(&loader->metadata, loader->placements, entry, &placement))
+		return 1;
+	r = GROW_BY_ONE(process->placements, process->n_placements_allocated, process->n_placements);
+	if (r == 0)
 		process->placements[process->n_placements++] = placement;
-	}
-	return 0;
+	return r;
 }
 
-static int load_placements(struct loader *loader, const struct placement_table *table)
+/* 0, 1 where the entry is no range, or -ENOMEM. */
+static int add_ignored(struct loader *loader, struct metadata_process *process, struct json_object *entry)
 {
-	struct json_object *object = find_table(loader, table->name);
+	struct metadata_ignored ignored;
+	int r;
 
-	if (!object)
-		return 0;
-	json_object_object_foreach(object, key, value)
-	{
-		struct metadata_process *process = find_process(&loader->metadata, key);
-		int r;
-
-		if (!process || !json_object_is_type(value, json_type_array)) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		r = load_process_placements(loader, table, value, process);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int load_process_ignored(
-        struct loader *loader, struct json_object *array, struct metadata_process *process)
-{
-	size_t n = json_object_array_length(array);
-
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *entry = json_object_array_get_idx(array, i);
-		struct metadata_ignored ignored;
-		int r;
-
-		if (!json_object_is_type(entry, json_type_array) || json_object_array_length(entry) != 3 ||
-		        !json_to_uint64(json_object_array_get_idx(entry, 1), &ignored.start) ||
-		        !json_to_uint64(json_object_array_get_idx(entry, 2), &ignored.end)) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		r = GROW_BY_ONE(process->ignored, process->n_ignored_allocated, process->n_ignored);
-		if (r < 0)
-			return r;
+	(void)loader;
+	if (!json_object_is_type(entry, json_type_array) || json_object_array_length(entry) != 3 ||
+	        !json_to_uint64(json_object_array_get_idx(entry, 1), &ignored.start) ||
+	        !json_to_uint64(json_object_array_get_idx(entry, 2), &ignored.end))
+		return 1;
+	r = GROW_BY_ONE(process->ignored, process->n_ignored_allocated, process->n_ignored);
+	if (r == 0)
 		process->ignored[process->n_ignored++] = ignored;
+	return r;
+}
+
+/* All that a table has of one process: pid → array. */
+static int load_process(struct loader *loader, const char *key, struct json_object *array,
+        int (*add)(struct loader *, struct metadata_process *, struct json_object *entry))
+{
+	struct metadata_process *process = find_process(&loader->metadata, key);
+	size_t n;
+
+	if (!process || !json_object_is_type(array, json_type_array))
+		return 1;
+	n = json_object_array_length(array);
+	for (size_t i = 0; i < n; i++) {
+		int r = add(loader, process, json_object_array_get_idx(array, i));
+
+		if (r < 0)
+			return r;
+		loader->metadata.n_bad += r > 0;
 	}
 	return 0;
 }
 
-static int load_ignored(struct loader *loader)
+static int load_placements(struct loader *loader, const char *key, struct json_object *value)
 {
-	struct json_object *object = find_table(loader, "ignored_modules_by_pid");
+	return load_process(loader, key, value, add_placement);
+}
 
-	if (!object)
-		return 0;
-	json_object_object_foreach(object, key, value)
-	{
-		struct metadata_process *process = find_process(&loader->metadata, key);
-		int r;
-
-		if (!process || !json_object_is_type(value, json_type_array)) {
-			loader->metadata.n_bad++;
-			continue;
-		}
-		r = load_process_ignored(loader, value, process);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+static int load_ignored(struct loader *loader, const char *key, struct json_object *value)
+{
+	return load_process(loader, key, value, add_ignored);
 }
 
 static int load(struct loader *loader)
@@ -423,12 +395,14 @@ static int load(struct loader *loader)
 	if (r == 0)
 		r = load_texts(loader, "build_ids", offsetof(struct metadata_module, build_id));
 	if (r == 0)
-		r = load_debug_info(loader);
+		r = load_table(loader, "debug_info", load_debug_info);
 	if (r == 0)
 		r = load_pids(loader);
-	for (size_t i = 0; i < N_ELEMENTS(placement_tables) && r == 0; i++)
-		r = load_placements(loader, &placement_tables[i]);
-	return r == 0 ? load_ignored(loader) : r;
+	for (size_t i = 0; i < N_ELEMENTS(placement_tables) && r == 0; i++) {
+		loader->placements = &placement_tables[i];
+		r = load_table(loader, placement_tables[i].name, load_placements);
+	}
+	return r == 0 ? load_table(loader, "ignored_modules_by_pid", load_ignored) : r;
 }
 
 /* NULL where the text is not one JSON value. */

@@ -1,5 +1,10 @@
 /* bench_encoder.c: from a ring that was filled before to an artifact, by the instrument's own threads: events
- * a second, bytes, memory. Each case runs in a process of its own, in turns; the best of the rounds is taken.
+ * a second, bytes, memory. The records lie in memory, mapped, before the clock starts; threads and their
+ * memory are made while it runs. Each case runs in a process of its own, in turns; the best of the rounds is
+ * taken.
+ *
+ * What a second worker can bring at most is what the machine's second processor is worth at that hour. That
+ * is measured beside it: the encoding alone, in two processes that share nothing, against one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,8 +20,10 @@
 #include "drain/drain.h"
 #include "util/cleanup.h"
 
-#define N_ROUNDS 7
+#define N_ROUNDS 9
 #define LEVEL    (-1) /* of zstd, as the instrument has it */
+
+#define N_PROCESSES_MAX 2
 
 struct figures {
 	double wall; /* seconds */
@@ -28,9 +35,16 @@ struct figures {
 struct subject {
 	const char *name;
 	struct records *records;
-	unsigned n_workers; /* 0: the encoding alone, without the other threads */
+	unsigned n_processes; /* beside each other, each with all records */
+	unsigned n_workers;   /* 0: the encoding alone, without the other threads */
 	const char *bar;
 	struct figures best;
+};
+
+/* Between the processes. */
+struct shared {
+	pthread_barrier_t start;
+	struct figures figures[N_PROCESSES_MAX];
 };
 
 static double seconds(clockid_t clock)
@@ -53,124 +67,204 @@ static uint64_t memory_line(const char *name)
 	return 0;
 }
 
-static int encode(const struct subject *subject, struct figures *ret_figures)
+/* The clocks' times and the memory when a case begins, or what has been added since. */
+static struct figures measure_from(const struct figures *start)
+{
+	return (struct figures){
+	        .wall = seconds(CLOCK_MONOTONIC) - (start ? start->wall : 0),
+	        .cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - (start ? start->cpu : 0),
+	        .rss = start ? memory_line("VmHWM:") - start->rss : memory_line("VmRSS:"),
+	};
+}
+
+/* By the instrument's threads. */
+static int encode(const struct subject *subject, struct shared *shared, struct figures *ret_figures)
 {
 	struct drain_settings settings = {
 	        .level = LEVEL, .n_workers = subject->n_workers, .poll_ns = 1000000};
-	uint64_t before = memory_line("VmRSS:");
 	struct converter converter = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	int artifact = memfd_create("artifact", MFD_CLOEXEC), r;
-	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	struct artifact_writer *writer;
+	struct figures start;
 	struct drain *drain;
 	struct ring *ring;
+	const void *records;
 
-	r = artifact_writer_new(artifact, LEVEL, &writer);
-	if (!r)
-		r = ring_new(subject->records->fd, subject->records->size, &ring);
-	if (!r)
-		r = drain_start(&settings, ring, &converter, writer, &drain);
+	if (artifact_writer_new(artifact, LEVEL, &writer) ||
+	        ring_new(subject->records->fd, subject->records->size, &ring))
+		return -1;
+	/* Unlike the kernel's ring, this one is mapped page by page, as it is read. */
+	if (ring_range(ring, 0, SIZE_MAX, &records) != subject->records->n_bytes)
+		return -1;
+	pthread_barrier_wait(&shared->start);
+	start = measure_from(NULL);
+	r = drain_start(&settings, ring, &converter, writer, &drain);
 	if (!r)
 		r = drain_finish(drain);
 	if (!r)
 		r = artifact_writer_finish(writer);
-	if (!r && converter.counts.n_events != subject->records->n_events)
-		r = -1;
-	*ret_figures = (struct figures){seconds(CLOCK_MONOTONIC) - wall,
-	        seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, r ? 0 : artifact_writer_n_bytes(writer),
-	        memory_line("VmHWM:") - before - subject->records->n_bytes};
-	return r;
+	*ret_figures = measure_from(&start);
+	ret_figures->n_bytes = artifact_writer_n_bytes(writer);
+	return !r && converter.counts.n_events == subject->records->n_events ? 0 : -1;
 }
 
 /* What a worker does with its batches, and nothing beside it: in one thread, as far as it comes on one
  * processor. */
-static int encode_alone(const struct subject *subject, struct figures *ret_figures)
+static int encode_alone(const struct subject *subject, struct shared *shared, struct figures *ret_figures)
 {
 	const char *data = subject->records->memory + 2 * sysconf(_SC_PAGESIZE);
 	struct converter converter = {.lock = PTHREAD_MUTEX_INITIALIZER};
-	struct figures figures = {0};
+	struct artifact_packed packed = {0};
 	struct artifact_frame *frame;
-	double wall, cpu;
+	struct figures start;
+	uint64_t n_bytes = 0;
 
-	if (artifact_frame_new(LEVEL, &frame))
+	if (artifact_frame_new(LEVEL, &frame) ||
+	        records_chunk(subject->records, 0, SIZE_MAX) != subject->records->n_bytes)
 		return -1;
-	wall = seconds(CLOCK_MONOTONIC);
-	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	pthread_barrier_wait(&shared->start);
+	start = measure_from(NULL);
 	for (size_t at = 0, n; at < subject->records->n_bytes; at += n) {
-		const uint8_t *compressed;
-		size_t n_compressed;
-
 		n = records_chunk(subject->records, at, BATCH_BYTES);
 		converter_run(&converter, data + at, n, frame);
-		if (artifact_frame_compress(frame, &compressed, &n_compressed))
+		if (artifact_frame_pack(frame, &packed))
 			return -1;
-		figures.n_bytes += n_compressed;
-		artifact_frame_clear(frame);
+		n_bytes += packed.n;
 	}
-	figures.wall = seconds(CLOCK_MONOTONIC) - wall;
-	figures.cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	*ret_figures = measure_from(&start);
+	ret_figures->n_bytes = n_bytes;
+	artifact_packed_deinit(&packed);
 	artifact_frame_free(frame);
-	*ret_figures = figures;
 	return converter.counts.n_events == subject->records->n_events ? 0 : -1;
 }
 
-/* In a child, for the sake of its memory. */
+/* Of processes beside each other: until the last one is done, and all that they took. */
+static void take_best(struct subject *subject, const struct shared *shared)
+{
+	struct figures *best = &subject->best, sum = {0};
+
+	for (unsigned i = 0; i < subject->n_processes; i++) {
+		const struct figures *one = &shared->figures[i];
+
+		sum.wall = one->wall > sum.wall ? one->wall : sum.wall;
+		sum.cpu += one->cpu;
+		sum.rss += one->rss;
+		sum.n_bytes += one->n_bytes;
+	}
+	if (best->wall == 0 || sum.wall < best->wall)
+		best->wall = sum.wall;
+	if (best->cpu == 0 || sum.cpu < best->cpu)
+		best->cpu = sum.cpu;
+	if (sum.rss > best->rss)
+		best->rss = sum.rss;
+	best->n_bytes = sum.n_bytes;
+}
+
+static struct shared *share(unsigned n_processes)
+{
+	struct shared *shared =
+	        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_barrierattr_t attributes;
+
+	if (shared == MAP_FAILED)
+		return NULL;
+	pthread_barrierattr_init(&attributes);
+	pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&shared->start, &attributes, n_processes);
+	return shared;
+}
+
+/* In children, for the sake of their memory. */
 static int measure(struct subject *subject)
 {
-	struct figures *shared =
-	        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = -1;
-	pid_t child;
+	struct shared *shared = share(subject->n_processes);
+	int n_failed = 0, status;
 
-	records_rewind(subject->records);
-	child = fork();
-	if (child == 0)
-		_exit((subject->n_workers ? encode(subject, shared) : encode_alone(subject, shared)) != 0);
-	if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-		fprintf(stderr, "%s: status %d\n", subject->name, status);
+	if (!shared)
 		return 1;
+	records_rewind(subject->records);
+	for (unsigned i = 0; i < subject->n_processes; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit((subject->n_workers ? encode : encode_alone)(
+			              subject, shared, &shared->figures[i]) != 0);
+		if (child < 0)
+			abort(); /* the others would wait for it for ever */
 	}
-	if (subject->best.wall == 0 || shared->wall < subject->best.wall)
-		subject->best.wall = shared->wall;
-	if (subject->best.cpu == 0 || shared->cpu < subject->best.cpu)
-		subject->best.cpu = shared->cpu;
-	if (shared->rss > subject->best.rss)
-		subject->best.rss = shared->rss;
-	subject->best.n_bytes = shared->n_bytes;
+	for (unsigned i = 0; i < subject->n_processes; i++)
+		n_failed += wait(&status) < 0 || status != 0;
+	if (n_failed)
+		fprintf(stderr, "%s: not all events came through\n", subject->name);
+	else
+		take_best(subject, shared);
 	munmap(shared, sizeof(*shared));
-	return 0;
+	return n_failed;
+}
+
+static double n_events(const struct subject *subject)
+{
+	return (double)subject->records->n_events * subject->n_processes;
+}
+
+/* How many times as fast as the other. */
+static double ratio(const struct subject *subject, const struct subject *other)
+{
+	return n_events(subject) / subject->best.wall * other->best.wall / n_events(other);
+}
+
+static void print_head(void)
+{
+	printf("best of %d rounds, %ld processors; MiB: at most, beyond the records\n", N_ROUNDS,
+	        sysconf(_SC_NPROCESSORS_ONLN));
+	printf("%-26s %7s %8s %8s %7s %8s %7s %8s %8s %6s %6s\n", "", "workers", "wall ms", "CPU ms",
+	        "M ev/s", "M/CPU s", "MB/s in", "MB/s out", "bytes/ev", "MiB", "ratio");
 }
 
 static void print_subject(const struct subject *subject, const struct subject *one)
 {
-	const struct records *records = subject->records;
 	const struct figures *best = &subject->best;
-	double n = (double)records->n_events;
+	double n = n_events(subject), n_in = (double)subject->records->n_bytes * subject->n_processes;
 
-	printf("%-22s %7u %9.2f %9.2f %8.0f %8.0f %9.2f %8.1f", subject->name, subject->n_workers,
-	        n / best->wall / 1e6, n / best->cpu / 1e6, (double)records->n_bytes / best->wall / 1e6,
+	printf("%-26s ", subject->name);
+	if (subject->n_workers)
+		printf("%7u", subject->n_workers);
+	else
+		printf("%7s", "alone");
+	printf(" %8.1f %8.1f %7.2f %8.2f %7.0f %8.0f %8.2f %6.1f", best->wall * 1e3, best->cpu * 1e3,
+	        n / best->wall / 1e6, n / best->cpu / 1e6, n_in / best->wall / 1e6,
 	        (double)best->n_bytes / best->wall / 1e6, (double)best->n_bytes / n,
 	        (double)best->rss / (1 << 20));
-	if (one)
-		printf(" %6.2f", one->best.wall / best->wall);
+	if (one != subject)
+		printf(" %6.2f", ratio(subject, one));
+	else
+		printf(" %6s", "");
 	printf("  %s\n", subject->bar ? subject->bar : "");
+}
+
+/* The first one with the same records, and with or without threads as this one, to compare it with. */
+static const struct subject *first_like(const struct subject *subjects, const struct subject *subject)
+{
+	while (subjects->records != subject->records || !subjects->n_workers != !subject->n_workers)
+		subjects++;
+	return subjects;
 }
 
 int main(void)
 {
 	struct records few, many, heap, stacks;
-	const struct subject *one = NULL;
 	struct subject subjects[] = {
-	        {"10 000 random", &few, 1, NULL, {0}},
-	        {"100 000 random", &many, 1, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 0, "bar 6 M/cpu s", {0}},
-	        {"1 000 000 realistic", &heap, 1, "bar 6 M events/s, 16 bytes", {0}},
-	        {"1 000 000 realistic", &heap, 2, "bar speed-up 1.7", {0}},
-	        {"1 000 000 realistic", &heap, 4, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 8, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 16, NULL, {0}},
-	        {"16 384 definitions", &stacks, 1, NULL, {0}},
-	        {"16 384 definitions", &stacks, 2, NULL, {0}},
+	        {"10 000 random", &few, 1, 1, NULL, {0}},
+	        {"100 000 random", &many, 1, 1, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 0, NULL, {0}},
+	        {"two processes side by side", &heap, 2, 0, "what the machine gives", {0}},
+	        {"1 000 000 realistic", &heap, 1, 1, "bar 6 M events/s, 16 bytes", {0}},
+	        {"1 000 000 realistic", &heap, 1, 2, "bar ratio 1.7", {0}},
+	        {"1 000 000 realistic", &heap, 1, 4, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 8, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 16, NULL, {0}},
+	        {"16 384 definitions", &stacks, 1, 1, NULL, {0}},
+	        {"16 384 definitions", &stacks, 1, 2, NULL, {0}},
 	};
 
 	if (records_init(&few, 1 << 20) || records_init(&many, 10 << 20) || records_init(&heap, 64 << 20) ||
@@ -184,14 +278,8 @@ int main(void)
 		for (size_t i = 0; i < N_ELEMENTS(subjects); i++)
 			if (measure(&subjects[i]) != 0)
 				return 1;
-	printf("best of %d rounds, %ld processors\n", N_ROUNDS, sysconf(_SC_NPROCESSORS_ONLN));
-	printf("%-22s %7s %9s %9s %8s %8s %9s %8s %6s\n", "", "workers", "M ev/s", "M/cpu s", "MB/s in",
-	        "MB/s out", "bytes/ev", "MiB more", "ratio");
-	for (size_t i = 0; i < N_ELEMENTS(subjects); i++) {
-		/* The last of the same records with one worker. */
-		if (subjects[i].n_workers == 1)
-			one = &subjects[i];
-		print_subject(&subjects[i], subjects[i].n_workers > 1 ? one : NULL);
-	}
+	print_head();
+	for (size_t i = 0; i < N_ELEMENTS(subjects); i++)
+		print_subject(&subjects[i], first_like(subjects, &subjects[i]));
 	return 0;
 }
