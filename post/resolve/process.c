@@ -31,8 +31,17 @@ static int range_list_add(struct range_list *list, uint64_t start, uint64_t end,
 	return r;
 }
 
+static bool has_stated_range(const struct metadata_process *info, size_t module)
+{
+	for (size_t i = 0; i < info->n_placements; i++)
+		if (info->placements[i].has_range && info->placements[i].module == module)
+			return true;
+	return false;
+}
+
 /* Modules without unwind data have no stated range; what their symbols span is only asked where no stated
- * range holds. */
+ * range holds. Of the others it is known what they cover: their last symbol may reach beyond, into what was mapped
+ * behind. */
 static int guess_ranges(struct process *process, const struct metadata_process *info, struct range_list *list)
 {
 	int r = 0;
@@ -42,7 +51,8 @@ static int guess_ranges(struct process *process, const struct metadata_process *
 		struct process_placement *placement = &process->placements[i];
 		uint64_t start, end;
 
-		if (entry->has_range || !module_named_range(placement->module, &start, &end))
+		if (entry->has_range || has_stated_range(info, entry->module) ||
+		        !module_named_range(placement->module, &start, &end))
 			continue;
 		r = range_list_add(
 		        list, start + entry->load_bias, end + entry->load_bias, entry->time, placement);

@@ -264,6 +264,20 @@ Test(resolver, names_of_generated_code)
 	EXPECT(2, 1, 0x101000, STACK_END_NO_MODULE, "malloc@/a, -@-", 0x900050);
 }
 
+/* The last symbol of a file reaches to a page's end and beyond; what is mapped there is not the module's. */
+Test(resolver, generated_code_behind_a_module)
+{
+	put_library();
+	put("0__a.so.symbols.map", "1000 100 malloc\n2000 100 main\n3f00 2100 last\n");
+	put("perf-1.map", "104500 b py::function\n");
+	put_metadata("'path_key_to_path': {'0__a.so': '/a'}, 'mapped_process_module_symbols': {'1': ["
+	             "{'perf_map_key': '0__a.so', 'load_bias': %u, 'timestamp': 1}]}, "
+	             "'mapped_process_unwind_data_by_pid': {'1': [" PLACE "]}",
+	        0x100000, AT("0__a.so", 1, 0x100000));
+	cr_assert_eq(open_resolver(), 0, "%s", messages);
+	EXPECT(1, 1, 0x101000, STACK_END_BASE, "malloc@/a, py::function@-, main@/a", 0x104506, 0, 0x102010);
+}
+
 static void put_inlines(void)
 {
 	const struct inline_scope outer = {.parent = INLINES_NO_SCOPE};
