@@ -10,21 +10,6 @@
 #include "pressure.bpf.h"
 #include "thread.bpf.h"
 
-static __always_inline int room_try_claim(struct room *room)
-{
-	return __sync_val_compare_and_swap(&room->busy, 0, 1) == 0;
-}
-
-static __always_inline void room_release(struct room *room)
-{
-#if defined(__TARGET_ARCH_x86)
-	asm volatile("" ::: "memory"); /* stores keep their order */
-	*(volatile u32 *)&room->busy = 0;
-#else
-	__sync_lock_test_and_set(&room->busy, 0);
-#endif
-}
-
 /* Sends what is in a claimed room. Not 0: the ring is full, and nothing was sent. */
 static __always_inline long room_send(struct room *room)
 {
@@ -81,9 +66,9 @@ static long room_flush(u32 index, void *unused)
 {
 	struct room *room = bpf_map_lookup_elem(&rooms, &index);
 
-	if (room && room->n_bytes && room_try_claim(room)) {
+	if (room && room->n_bytes && try_claim(&room->busy)) {
 		room_send(room);
-		room_release(room);
+		release(&room->busy);
 	}
 	return 0;
 }
@@ -106,7 +91,7 @@ static __always_inline void call_add(struct thread *thread, const struct call *c
 		thread->room = index;
 	}
 
-	if (!room || !room_try_claim(room)) {
+	if (!room || !try_claim(&room->busy)) {
 		call_send_alone(call, n_words);
 		return;
 	}
@@ -118,7 +103,7 @@ static __always_inline void call_add(struct thread *thread, const struct call *c
 		*(u64 *)&room->bytes[at + i * 8] = call->words[i];
 	room->n_bytes = at + n_words * 8;
 	room->n_calls++;
-	room_release(room);
+	release(&room->busy);
 }
 
 #endif

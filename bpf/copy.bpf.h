@@ -80,7 +80,7 @@ static long scratch_try_claim(u32 i, struct claim_context *context)
 	u32 index = (context->start + i) & (MAX_SCRATCH - 1);
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
 
-	if (!scratch || __sync_val_compare_and_swap(&scratch->busy, 0, 1) != 0)
+	if (!scratch || !try_claim(&scratch->busy))
 		return 0;
 	context->claimed = index;
 	return 1;
@@ -104,7 +104,7 @@ static __always_inline u32 scratch_claim(void)
 
 static __always_inline void scratch_release(struct scratch *scratch)
 {
-	__sync_lock_test_and_set(&scratch->busy, 0);
+	release(&scratch->busy);
 }
 
 struct copying {

@@ -49,7 +49,7 @@ static long image_try_take(u32 i, struct take_context *context)
 	u32 index = (context->start + i) & (MAX_IMAGES - 1);
 	struct image *image = image_get(index);
 
-	if (!image || __sync_val_compare_and_swap(&image->references, 0, 1) != 0)
+	if (!image || !try_claim(&image->references))
 		return 0;
 	context->taken = index;
 	return 1;

@@ -175,6 +175,22 @@ static __always_inline void count_note(enum note_counter counter)
 		below;                                                                                     \
 	})
 
+/* Buffers that one program at a time may use. Nobody waits for one. */
+static __always_inline int try_claim(u32 *busy)
+{
+	return __sync_val_compare_and_swap(busy, 0, 1) == 0;
+}
+
+static __always_inline void release(u32 *busy)
+{
+#if defined(__TARGET_ARCH_x86)
+	asm volatile("" ::: "memory"); /* stores keep their order */
+	*(volatile u32 *)busy = 0;
+#else
+	__sync_lock_test_and_set(busy, 0);
+#endif
+}
+
 static __always_inline void fill_head(struct record_head *head, u32 kind, u32 pid, u32 tid, u64 timestamp)
 {
 	head->kind = kind;

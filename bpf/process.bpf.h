@@ -30,7 +30,7 @@ static long process_try_take(u32 i, struct slot_context *context)
 	u32 index = (context->start + i) & (MAX_PROCESSES - 1);
 	struct process *process = bpf_map_lookup_elem(&processes, &index);
 
-	if (!process || __sync_val_compare_and_swap(&process->used, 0, 1) != 0)
+	if (!process || !try_claim(&process->used))
 		return 0;
 	context->taken = index;
 	return 1;

@@ -214,10 +214,6 @@ __noinline int walk_step(u32 index)
 	if (!scratch)
 		return 0;
 	walk = &scratch->walk;
-	if (RULE_KIND(walk->rule) == RULE_END) {
-		walk->end = WALK_COMPLETE;
-		return 0;
-	}
 	if (RULE_KIND(walk->rule) == RULE_SIGNAL) {
 		walk->end = step_over_signal(scratch, index);
 		return 0;
@@ -441,6 +437,8 @@ static __always_inline long walk_round(struct round *round)
 	else
 		round->hash = round->hash * PATH_STEP + place;
 	frame = trail_keep(round, place);
+	if (RULE_KIND(rule) == RULE_END)
+		return round_ends(round, WALK_COMPLETE);
 	if ((round->exact || !step_simply(round, rule, frame)) && step_anyhow(round, rule))
 		return 1;
 	look_ahead(round);

@@ -10,7 +10,7 @@
 #include "support/memory.h"
 #include "util/cleanup.h"
 
-#define N_ROUNDS 5
+#define N_ROUNDS 9
 
 struct subject {
 	const char *name;
