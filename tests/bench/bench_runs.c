@@ -80,22 +80,27 @@ static int bench_sizes(const char *n)
 	       bench_size("realistic mix", WORDS(mix_loop, n), "bar 600 MiB, 16 bytes");
 }
 
-/* The same program alone, with events, with stacks, in turns. */
+/* The same program alone, with events, with stacks, in turns: what the command itself takes, and what a call of the
+ * allocator takes more. */
 static int bench_wall(const char *name, const char *const *argv)
 {
 	const char *const *const options[] = {NULL, events, stacks};
-	double wall[3] = {0};
+	double own[3] = {0}, whole = 0;
+	uint64_t n_calls = 0;
 
 	for (unsigned round = 0; round < N_ROUNDS; round++)
 		for (unsigned i = 0; i < N_ELEMENTS(options); i++) {
 			struct recording recording;
 
-			if (recording_run(argv, options[i], &recording) != 0)
+			if ((options[i] ? recording_run_and_read : recording_run)(argv, options[i], &recording) != 0)
 				return 1;
-			wall[i] = least(wall[i], recording.wall);
+			own[i] = least(own[i], options[i] ? recording.own : recording.wall);
+			whole = i == 2 ? least(whole, recording.wall) : whole;
+			n_calls = options[i] ? recording.n_calls : n_calls;
 		}
-	printf("%-28s %10.2f %10.2f %10.2f %8.2f %8.2f\n", name, wall[0], wall[1], wall[2], wall[1] / wall[0],
-	        wall[2] / wall[0]);
+	printf("%-20s %10lu %8.2f %8.2f %8.2f %8.2f %8.2f %8.0f %8.0f %8.2f\n", name, (unsigned long)n_calls, own[0],
+	        own[1], own[2], own[1] / own[0], own[2] / own[0], (own[1] - own[0]) * 1e9 / n_calls,
+	        (own[2] - own[0]) * 1e9 / n_calls, whole);
 	return 0;
 }
 
@@ -119,12 +124,11 @@ static int bench_walls(void)
 		return 1;
 	setenv("PYTHONMALLOC", "malloc", 1);
 	setenv("PYTHONHASHSEED", "0", 1);
-	printf("seconds in all, least of %d rounds; the ratios have the start and the dump of the modules in "
-	       "them\n",
-	        N_ROUNDS);
-	printf("%-28s %10s %10s %10s %8s %8s\n", "", "alone", "events", "stacks", "ratio", "ratio");
+	printf("seconds of the command itself, least of %d rounds; with stacks also of the whole run\n", N_ROUNDS);
+	printf("%-20s %10s %8s %8s %8s %8s %8s %8s %8s %8s\n", "", "calls", "alone", "events", "stacks", "ratio",
+	        "ratio", "ns/call", "ns/call", "whole");
 	return bench_wall("g++ -O2 -c", WORDS("g++", "-O2", "-c", source, "-o", object)) ||
-	       bench_wall("python3, json", WORDS("python3", "-c", script));
+	       bench_wall("python3, json", WORDS("/usr/bin/python3", "-c", script));
 }
 
 int main(int argc, char **argv)

@@ -161,6 +161,7 @@ int recording_run_and_read(
 	struct recording recording;
 	struct artifact_reader *reader;
 	struct event event;
+	uint64_t first = 0;
 	int fd;
 
 	if (recording_run(argv, options, &recording) != 0)
@@ -170,8 +171,13 @@ int recording_run_and_read(
 		return -1;
 	while (artifact_reader_next(reader, &event) == ARTIFACT_EVENT) {
 		recording.n_events++;
+		recording.n_calls += event_is_allocation(event.type) || event.type == EVENT_FREE;
 		if (event.type == EVENT_EXEC)
 			recording.exec_time = event.timestamp;
+		if (event.type == EVENT_EXEC && !first)
+			first = event.timestamp;
+		if (event.type == EVENT_EXIT)
+			recording.own = (double)(event.timestamp - first) * 1e-9;
 	}
 	artifact_reader_free(reader);
 	close(fd);
