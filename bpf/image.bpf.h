@@ -212,6 +212,7 @@ __noinline int image_change(u32 slot, u64 start, u64 end, u64 tag, u64 file_offs
 
 	if (!process)
 		return -1;
+	__sync_fetch_and_add(&layout, 1);
 	for (int attempt = 0; attempt < 4; attempt++) {
 		struct change change = {
 			.start = start,
@@ -242,7 +243,6 @@ __noinline int image_change(u32 slot, u64 start, u64 end, u64 tag, u64 file_offs
 		else
 			to->anonymous_generation = __sync_fetch_and_add(&generation_cursor, 1) + 1;
 		if (__sync_val_compare_and_swap(&process->image, change.from, change.to) == change.from) {
-			__sync_fetch_and_add(&layout, 1);
 			image_unref(change.from);
 			return 0;
 		}

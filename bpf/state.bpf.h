@@ -122,6 +122,7 @@ struct walk {
 	u64 place; /* of the address looked up last, and its rule */
 	u32 rule;
 	u32 image;
+	u32 version; /* of the image */
 	u32 exact; /* pc is where the thread is, not behind a call */
 	u32 end;   /* enum walk_end */
 };

@@ -119,6 +119,9 @@ __noinline int locate(u32 index, u64 address)
 		offset = address - range->start + range->file_offset;
 		walk->place = spread((u64)module << 32 ^ offset);
 		walk->rule = rule_find(module, offset);
+		/* Another image by now? Then what was read must not be kept for this one. */
+		if (*(volatile u32 *)&image->version != walk->version)
+			return -1;
 		cached->key = key;
 		cached->place = walk->place;
 		cached->rule = walk->rule;
@@ -539,6 +542,7 @@ static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp
 	walk = &scratch->walk;
 	/* No further than the frame: what lies above does not matter. */
 	walk->stack_end = slot + 8;
+	walk->version = *(volatile u32 *)&image->version;
 	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
 	walk->image = image_index;
 	walk->slot = slot;
@@ -567,12 +571,12 @@ static __always_inline int identity_path(struct scratch *scratch, u32 index, con
 	const struct pt_regs *regs, u64 stack_end)
 {
 	struct walk *walk = &scratch->walk;
-	u32 image_index = process->image, version;
+	u32 image_index = process->image;
 	struct image *image = image_get(image_index);
 
 	if (!image || image->unusable)
 		return -1;
-	version = *(volatile u32 *)&image->version;
+	walk->version = *(volatile u32 *)&image->version;
 	/* Still the one? Then that is the version which must not change while the image is used. */
 	if (*(volatile u32 *)&process->image != image_index)
 		return -1;
@@ -582,7 +586,7 @@ static __always_inline int identity_path(struct scratch *scratch, u32 index, con
 	walk->slot = ~0ull;
 	if (walk_begin(scratch, index, REGS_IP(regs), REGS_FP(regs)) == 0)
 		walk_stack(index);
-	if (walk->end == WALK_UNSUPPORTED || *(volatile u32 *)&image->version != version)
+	if (walk->end == WALK_UNSUPPORTED || *(volatile u32 *)&image->version != walk->version)
 		return -1;
 	remember_reach(scratch);
 	scratch->record.hash = mix(walk->hash, walk->end) ?: 1;
