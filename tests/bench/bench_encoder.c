@@ -37,6 +37,7 @@ struct subject {
 	struct records *records;
 	unsigned n_processes; /* beside each other, each with all records */
 	unsigned n_workers;   /* 0: the encoding alone, without the other threads */
+	bool one_by_one;      /* each record is taken, converted and given back by itself */
 	const char *bar;
 	struct figures best;
 };
@@ -138,6 +139,49 @@ static int encode_alone(const struct subject *subject, struct shared *shared, st
 	return converter.counts.n_events == subject->records->n_events ? 0 : -1;
 }
 
+/* The same, but as libbpf hands records on: each with calls of its own and a store to the shared position. */
+static int encode_one_by_one(const struct subject *subject, struct shared *shared, struct figures *ret_figures)
+{
+	struct converter converter = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct artifact_packed packed = {0};
+	uint64_t n_bytes = 0, at = 0;
+	struct artifact_frame *frame;
+	struct figures start;
+	const void *records;
+	struct ring *ring;
+	uint32_t size;
+	size_t n;
+
+	if (artifact_frame_new(LEVEL, &frame) || ring_new(subject->records->fd, subject->records->size, &ring) ||
+	        ring_range(ring, 0, SIZE_MAX, &records) != subject->records->n_bytes)
+		return -1;
+	pthread_barrier_wait(&shared->start);
+	start = measure_from(NULL);
+	while ((n = ring_range(ring, at, BATCH_BYTES, &records)) > 0) {
+		for (size_t offset = 0, begin = 0; ring_record(records, n, &offset, &size); begin = offset) {
+			converter_run(&converter, (const char *)records + begin, offset - begin, frame);
+			ring_release(ring, at + offset);
+		}
+		at += n;
+		if (artifact_frame_pack(frame, &packed))
+			return -1;
+		n_bytes += packed.n;
+	}
+	*ret_figures = measure_from(&start);
+	ret_figures->n_bytes = n_bytes;
+	artifact_packed_deinit(&packed);
+	artifact_frame_free(frame);
+	ring_free(ring);
+	return converter.counts.n_events == subject->records->n_events ? 0 : -1;
+}
+
+static int run(const struct subject *subject, struct shared *shared, struct figures *ret_figures)
+{
+	if (subject->one_by_one)
+		return encode_one_by_one(subject, shared, ret_figures);
+	return (subject->n_workers ? encode : encode_alone)(subject, shared, ret_figures);
+}
+
 /* Of processes beside each other: until the last one is done, and all that they took. */
 static void take_best(struct subject *subject, const struct shared *shared)
 {
@@ -187,8 +231,7 @@ static int measure(struct subject *subject)
 		pid_t child = fork();
 
 		if (child == 0)
-			_exit((subject->n_workers ? encode : encode_alone)(
-			              subject, shared, &shared->figures[i]) != 0);
+			_exit(run(subject, shared, &shared->figures[i]) != 0);
 		if (child < 0)
 			abort(); /* the others would wait for it for ever */
 	}
@@ -252,27 +295,30 @@ static const struct subject *first_like(const struct subject *subjects, const st
 
 int main(void)
 {
-	struct records few, many, heap, stacks;
+	struct records few, many, heap, single, stacks;
 	struct subject subjects[] = {
-	        {"10 000 random", &few, 1, 1, NULL, {0}},
-	        {"100 000 random", &many, 1, 1, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 1, 0, NULL, {0}},
-	        {"two processes side by side", &heap, 2, 0, "what the machine gives", {0}},
-	        {"1 000 000 realistic", &heap, 1, 1, "bar 6 M events/s, 16 bytes", {0}},
-	        {"1 000 000 realistic", &heap, 1, 2, "bar ratio 1.7", {0}},
-	        {"1 000 000 realistic", &heap, 1, 4, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 1, 8, NULL, {0}},
-	        {"1 000 000 realistic", &heap, 1, 16, NULL, {0}},
-	        {"16 384 definitions", &stacks, 1, 1, NULL, {0}},
-	        {"16 384 definitions", &stacks, 1, 2, NULL, {0}},
+	        {"10 000 random", &few, 1, 1, false, NULL, {0}},
+	        {"100 000 random", &many, 1, 1, false, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 0, false, NULL, {0}},
+	        {"two processes side by side", &heap, 2, 0, false, "what the machine gives", {0}},
+	        {"1 000 000 realistic", &heap, 1, 1, false, "bar 6 M events/s, 16 bytes", {0}},
+	        {"1 000 000 realistic", &heap, 1, 2, false, "bar ratio 1.7", {0}},
+	        {"1 000 000 realistic", &heap, 1, 4, false, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 8, false, NULL, {0}},
+	        {"1 000 000 realistic", &heap, 1, 16, false, NULL, {0}},
+	        {"a call in each record", &single, 1, 0, false, NULL, {0}},
+	        {"the same, one by one", &single, 1, 0, true, NULL, {0}},
+	        {"16 384 definitions", &stacks, 1, 1, false, NULL, {0}},
+	        {"16 384 definitions", &stacks, 1, 2, false, NULL, {0}},
 	};
 
 	if (records_init(&few, 1 << 20) || records_init(&many, 10 << 20) || records_init(&heap, 64 << 20) ||
-	        records_init(&stacks, 64 << 20))
+	        records_init(&single, 128 << 20) || records_init(&stacks, 64 << 20))
 		return 1;
 	records_add_random(&few, 10000);
 	records_add_random(&many, 100000);
-	records_add_realistic(&heap, 1000000);
+	records_add_realistic(&heap, 1000000, false);
+	records_add_realistic(&single, 1000000, true);
 	records_add_definitions(&stacks, 16384, 2048);
 	for (unsigned round = 0; round < N_ROUNDS; round++)
 		for (size_t i = 0; i < N_ELEMENTS(subjects); i++)

@@ -52,6 +52,9 @@ static void *add(struct records *records, uint32_t n)
 /* As many as the kernel side puts in one. */
 #define N_CALLS (ROOM_BYTES / (CALL_WORDS_ALLOC * sizeof(uint64_t)))
 
+/* How many are sent at once. */
+static uint32_t n_at_once = N_CALLS;
+
 /* Calls until they are sent. */
 static struct {
 	uint64_t words[N_CALLS * CALL_WORDS_MAX];
@@ -74,7 +77,7 @@ static void send(struct records *records)
 /* Room for the words of a call. */
 static uint64_t *keep(struct records *records, uint32_t n_words)
 {
-	if (kept.n_calls == N_CALLS)
+	if (kept.n_calls == n_at_once)
 		send(records);
 	kept.n_calls++;
 	kept.n_words += n_words;
@@ -137,7 +140,7 @@ static uint64_t later(uint64_t *now)
 	return *now;
 }
 
-void records_add_realistic(struct records *records, uint64_t n)
+void records_add_realistic(struct records *records, uint64_t n, bool singly)
 {
 	static struct {
 		uint64_t address, size;
@@ -145,6 +148,8 @@ void records_add_realistic(struct records *records, uint64_t n)
 	static uint64_t hashes[N_PATHS];
 	uint64_t now = 5000000000000, *words;
 
+	n_at_once = singly ? 1 : N_CALLS;
+	memset(live, 0, sizeof(live));
 	for (size_t i = 0; i < N_PATHS; i++)
 		hashes[i] = mix_random(&state);
 	for (uint64_t i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
 #ifndef TESTS_BENCH_RECORDS_H
 #define TESTS_BENCH_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,9 @@ int records_init(struct records *records, size_t n_bytes);
 /* Events of all kinds of allocator calls, every field a random number. */
 void records_add_random(struct records *records, uint64_t n);
 
-/* A heap as in mix.h: four threads, addresses that are used again, a few thousand call paths. */
-void records_add_realistic(struct records *records, uint64_t n);
+/* A heap as in mix.h: four threads, addresses that are used again, a few thousand call paths. `singly`: each call in a
+ * record of its own. */
+void records_add_realistic(struct records *records, uint64_t n, bool singly);
 
 /* Definitions with n_bytes of random bytes each. */
 void records_add_definitions(struct records *records, uint64_t n, uint32_t n_bytes);
