@@ -38,7 +38,7 @@ static __always_inline int is_pending(const struct pending *pending, u64 trampol
 
 /* Is the frame of an entry still on the call path? The trampoline alone does not tell: after a longjmp it may be left
  * over in a frame that never wrote there. */
-static __always_inline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
+__noinline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
 {
 	struct thread *thread = current_thread();
 	struct process *process = thread ? process_of(thread) : NULL;
@@ -54,7 +54,7 @@ static __always_inline int frame_is_on_path(u64 slot, u64 sp, u64 ip, u64 fp)
 		return 1;
 	if (copy_stack(index, sp, slot + 8, STACK_BUDGET_MAX) == 0) {
 		restore_return_addresses(index);
-		met = path_meets(index, process->image, ip, fp, slot);
+		met = path_meets(index, process, ip, fp, slot);
 	}
 	scratch_release(scratch);
 	return met;

@@ -61,23 +61,30 @@ __noinline int call_send_alone(const struct call *call, u32 n_words)
 	return 0;
 }
 
-/* What does not go into the ring now goes later. */
-static long room_flush(u32 index, void *unused)
+/* What does not go into the ring now goes later; that is counted. */
+static long room_flush(u32 index, u32 *n_left)
 {
 	struct room *room = bpf_map_lookup_elem(&rooms, &index);
 
-	if (room && room->n_bytes && try_claim(&room->busy)) {
-		room_send(room);
-		release(&room->busy);
+	if (!room || (!room->n_bytes && !room->busy))
+		return 0;
+	if (!try_claim(&room->busy)) {
+		++*n_left;
+		return 0;
 	}
+	*n_left += room_send(room) != 0;
+	release(&room->busy);
 	return 0;
 }
 
-/* The thread is on another processor than at its last call: what it left behind goes first, so that its calls stay in
- * order. */
+/* The thread is on another processor than at its last call, or ends, or becomes another program: what it left behind goes
+ * first, so that its calls stay in order. */
 __noinline int room_leave(u32 index)
 {
-	return room_flush(index, NULL);
+	u32 n_left = 0;
+
+	room_flush(index, &n_left);
+	return n_left;
 }
 
 /* n_words is a constant. */

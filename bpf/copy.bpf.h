@@ -132,6 +132,7 @@ static long copy_page(u32 i, struct copying *copy)
 		if (done == 0 || !copy->end_known)
 			return 1;
 		count_note(NOTE_HOLES);
+		copy->scratch->n_holes++;
 	}
 	record->n_bytes = done + n;
 	return 0;
@@ -167,6 +168,7 @@ static __always_inline int copy(struct scratch *scratch, u64 sp, u64 end, u32 wa
 		n_bytes = wanted;
 	if (n_bytes == 0 || n_bytes > STACK_BUDGET_MAX)
 		return -1;
+	scratch->n_holes = 0;
 	if (!end_known || bpf_probe_read_user(scratch->bytes, n_bytes, (void *)sp)) {
 		scratch->record.n_bytes = 0;
 		n_bytes = copy_pages(scratch, sp, n_bytes, end_known);
@@ -244,7 +246,8 @@ __noinline int restore_return_addresses(u32 index)
 	return 0;
 }
 
-/* Copies again and more, up to `wanted` bytes: those that are there already cost next to nothing. */
+/* Copies again and more, up to `wanted` bytes: those that are there already cost next to nothing. The return addresses
+ * are not restored. */
 __noinline int copy_more(u32 index, u64 end, u32 wanted)
 {
 	struct scratch *scratch = scratch_get(index);
@@ -255,14 +258,14 @@ __noinline int copy_more(u32 index, u64 end, u32 wanted)
 	sp = scratch->record.sp;
 	if (scratch->record.n_bytes >= copy_limit(sp, end))
 		return 0;
-	copy(scratch, sp, end, wanted);
-	return restore_return_addresses(index);
+	return copy(scratch, sp, end, wanted);
 }
 
 /* Copies all up to the end or the budget. */
-static __always_inline int copy_rest(u32 index, u64 end)
+static __always_inline void copy_rest(u32 index, u64 end)
 {
-	return copy_more(index, end, STACK_BUDGET_MAX);
+	copy_more(index, end, STACK_BUDGET_MAX);
+	restore_return_addresses(index);
 }
 
 /* One step of the identity: a word and where it stands, bijective in the word, then spread over all bits. */

@@ -25,7 +25,6 @@ struct super_block {
 };
 
 struct inode {
-	unsigned short i_mode;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 };
@@ -80,13 +79,7 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64 */
 };
 
-struct thread_info {
-	unsigned long flags;
-	unsigned int status; /* x86-64: TS_COMPAT */
-};
-
 struct task_struct {
-	struct thread_info thread_info;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;

@@ -41,14 +41,14 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
-/* Key: number of a task, without the upper bits; value: who is in the places of `threads` that belong to it. Full:
- * the task is not tracked and counted. */
+/* Key: hash of a task; value: who is in the places of `threads` that belong to it. Full: the task is not tracked and
+ * counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_THREADS / THREAD_WAYS);
 	__type(key, u32);
 	__type(value, struct thread_bucket);
-} thread_numbers SEC(".maps");
+} thread_tasks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -156,6 +156,23 @@ struct {
 /* Index: hash of address and generation. Entries are overwritten. A variable, not a map to be asked: no call in the
  * way of the walk. */
 static struct located located_cache[MAX_LOCATED];
+
+/* Always empty, see SHARES_NO_STACK. One for programs of each attach type. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} no_programs SEC(".maps"), no_sessions SEC(".maps");
+
+/* Since Linux 6.13 programs at probes have their stack in memory of the processor instead of the task's own, which a
+ * program at a uprobe, that may be preempted by another one, then shares with it. A program that might call another one
+ * keeps the task's; the condition is never true. */
+#define SHARES_NO_STACK(context, map)                                                                      \
+	({                                                                                                 \
+		if (!with_stacks && stack_budget == 0)                                                     \
+			bpf_tail_call(context, &map, 0);                                                   \
+	})
 
 static __always_inline void count_lost(enum lost_counter counter)
 {

@@ -32,6 +32,7 @@ int allocation_called(struct pt_regs *regs)
 	u64 ip = REGS_IP(regs), cookie;
 	struct site *site;
 
+	SHARES_NO_STACK(regs, no_sessions);
 	if (!thread)
 		return 1;
 	site = site_find(thread, ip);
@@ -54,6 +55,7 @@ int allocation_entered(struct pt_regs *regs)
 {
 	struct thread *thread = thread_at_probe(regs);
 
+	SHARES_NO_STACK(regs, no_programs);
 	if (thread)
 		allocation_entry(regs, thread, cookie_here(regs, thread));
 	return 0;
@@ -64,6 +66,7 @@ int allocation_returned(struct pt_regs *regs)
 {
 	struct thread *thread = thread_at_probe(regs);
 
+	SHARES_NO_STACK(regs, no_programs);
 	return thread ? allocation_return(regs, thread) : 0;
 }
 
@@ -72,6 +75,7 @@ int free_entered(struct pt_regs *regs)
 {
 	struct thread *thread = thread_at_probe(regs);
 
+	SHARES_NO_STACK(regs, no_programs);
 	return thread ? free_entry(regs, thread, cookie_here(regs, thread)) : 0;
 }
 
@@ -95,7 +99,7 @@ int task_forked(u64 *arguments)
 SEC("tp_btf/sched_process_exec")
 int task_executed(u64 *arguments)
 {
-	return on_exec((struct task_struct *)arguments[0], arguments[1]);
+	return on_exec((struct task_struct *)arguments[0]);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -156,9 +160,14 @@ int identify_runner(void *unused)
 
 /* Run by the plugin: sends the calls that are kept in rooms. */
 SEC("syscall")
-int flush_calls(void *unused)
+int flush_calls(struct flush_request *request)
 {
-	bpf_loop(MAX_ROOMS, room_flush, NULL, 0);
+	u32 n_left = 0, n_processes = 0;
+
+	bpf_loop(MAX_ROOMS, room_flush, &n_left, 0);
+	bpf_loop(MAX_PROCESSES, process_count, &n_processes, 0);
+	request->n_left = n_left;
+	request->n_processes = n_processes;
 	return 0;
 }
 

@@ -43,7 +43,7 @@ __noinline int wait_for_consumer(u64 pending, u32 n_bytes)
 	return 0;
 }
 
-/* Called before calls or definitions of that size are added to the ring. */
+/* Called before calls are added to the ring, or after a definition was, with their size. */
 static __always_inline void relieve_pressure(u32 n_bytes)
 {
 	u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);

@@ -2,6 +2,7 @@
 #ifndef BPF_PROCESS_BPF_H
 #define BPF_PROCESS_BPF_H
 
+#include "calls.bpf.h"
 #include "image.bpf.h"
 
 /* A pid as the namespace of the runner numbers it; 0 where the runner cannot see the task. */
@@ -18,6 +19,14 @@ static __always_inline u32 runner_view(struct task_struct *task)
 		bpf_core_read(&upid.ns, sizeof(upid.ns), &((struct upid *)at)->ns))
 		return 0;
 	return (u64)upid.ns == runner_namespace ? upid.nr : 0;
+}
+
+static long process_count(u32 index, u32 *n)
+{
+	struct process *process = bpf_map_lookup_elem(&processes, &index);
+
+	*n += process && process->used;
+	return 0;
 }
 
 struct slot_context {
@@ -80,7 +89,7 @@ static __always_inline void thread_reset(struct thread *thread)
 /* State for a task that becomes tracked, or NULL and counted. */
 static __always_inline struct thread *thread_new(struct task_struct *task, u32 process)
 {
-	struct thread *thread = thread_take(task->pid);
+	struct thread *thread = thread_take(task);
 	struct process *slot = bpf_map_lookup_elem(&processes, &process);
 
 	if (!thread) {
@@ -96,9 +105,23 @@ static __always_inline struct thread *thread_new(struct task_struct *task, u32 p
 	return thread;
 }
 
+/* A reference to the image of a process, which another of its threads may be changing. */
+static __always_inline u32 image_share(const struct process *process)
+{
+	for (int attempt = 0; attempt < 8; attempt++) {
+		u32 image = *(volatile u32 *)&process->image;
+
+		image_ref(image);
+		if (*(volatile u32 *)&process->image == image)
+			return image;
+		image_unref(image);
+	}
+	return IMAGE_NONE;
+}
+
 static __always_inline int on_fork(struct task_struct *parent, struct task_struct *child)
 {
-	struct thread *thread = thread_of(parent->pid), *new_thread;
+	struct thread *thread = thread_of(parent), *new_thread;
 	struct process *process, *new_process;
 	u32 slot;
 
@@ -120,38 +143,20 @@ static __always_inline int on_fork(struct task_struct *parent, struct task_struc
 		new_process->used = 0;
 		return 0;
 	}
-	new_process->image = process->image;
-	image_ref(process->image);
+	new_process->image = image_share(process);
+	room_leave(thread->room);
 	emit_process(RECORD_FORK, new_process, new_thread, child, process->pid,
 		child->mm == parent->mm ? RECORD_FLAG_SHARES_MEMORY : 0, bpf_ktime_get_ns());
 	return 0;
 }
 
-/* Another thread than the leader that calls execve takes over the leader's numbers; the leader has ended by then. */
-static __always_inline struct thread *thread_move(struct task_struct *task, struct thread *old, u32 old_number)
-{
-	struct thread *thread = thread_take(task->pid);
-
-	if (!thread) {
-		count_lost(LOST_THREADS);
-		return NULL;
-	}
-	thread->process = old->process;
-	thread->pid = old->pid;
-	old->kernel_stack = 0;
-	thread_leave(old_number);
-	return thread;
-}
-
 /* The state of a task at exec: its own, or a new one for the benchmark's first process. */
-static __always_inline struct thread *thread_at_exec(struct task_struct *task, u32 old_number)
+static __always_inline struct thread *thread_at_exec(struct task_struct *task)
 {
-	struct thread *thread = thread_of(old_number);
+	struct thread *thread = thread_of(task);
 	struct process *process;
 	u32 slot;
 
-	if (thread && old_number != (u32)task->pid)
-		return thread_move(task, thread, old_number);
 	if (thread)
 		return thread;
 	if (!root_pid || runner_view(task) != root_pid)
@@ -171,9 +176,9 @@ static __always_inline struct thread *thread_at_exec(struct task_struct *task, u
 	return thread;
 }
 
-static __always_inline int on_exec(struct task_struct *task, u32 old_number)
+static __always_inline int on_exec(struct task_struct *task)
 {
-	struct thread *thread = thread_at_exec(task, old_number);
+	struct thread *thread = thread_at_exec(task);
 	struct executed entry = {};
 	struct process *process;
 	u32 old;
@@ -183,6 +188,8 @@ static __always_inline int on_exec(struct task_struct *task, u32 old_number)
 	process = process_of(thread);
 	if (!process)
 		return 0;
+	room_leave(thread->room);
+	/* Another thread than the leader has taken over the leader's numbers. */
 	thread->tid = runner_view(task);
 	thread_reset(thread);
 	old = process->image;
@@ -197,11 +204,12 @@ static __always_inline int on_exec(struct task_struct *task, u32 old_number)
 
 static __always_inline int on_exit(struct task_struct *task)
 {
-	struct thread *thread = thread_of(task->pid);
+	struct thread *thread = thread_of(task);
 	struct process *process;
 
 	if (!thread)
 		return 0;
+	room_leave(thread->room);
 	if (thread->n_pending)
 		__sync_fetch_and_add(&notes[NOTE_ABANDONED], thread->n_pending);
 	process = process_of(thread);
@@ -213,7 +221,7 @@ static __always_inline int on_exit(struct task_struct *task)
 		process->used = 0;
 	}
 	thread->kernel_stack = 0;
-	thread_leave(task->pid);
+	thread_leave(task);
 	return 0;
 }
 

@@ -151,7 +151,7 @@ enum lost_counter {
 	LOST_RING_EVENTS,      /* the ring was full */
 	LOST_RING_DEFINITIONS, /* the ring was full; the stack is defined by its next use, if there is one */
 	LOST_PENDING,          /* a thread had MAX_PENDING allocator entries open */
-	LOST_THREADS,          /* more than MAX_THREADS, or too many whose numbers are alike */
+	LOST_THREADS,          /* about MAX_THREADS at the same time */
 	LOST_PROCESSES,        /* more than MAX_PROCESSES */
 	LOST_SCRATCH,          /* no scratch buffer: an allocation without stack */
 	LOST_STACKS,           /* the stack could not be read: an allocation without stack */
@@ -223,6 +223,12 @@ struct file_request {
 	record_u32 found; /* out: 1 when fd is open */
 	record_u64 dev;   /* out */
 	record_u64 ino;   /* out */
+};
+
+/* Context of the program that sends the calls which are kept. */
+struct flush_request {
+	record_u32 n_left;      /* out: rooms that are not empty, or that somebody is at */
+	record_u32 n_processes; /* out: that are tracked and have not ended */
 };
 
 /* Value of the executed map: key is a pid whose program started and whose first mappings were not added yet. */

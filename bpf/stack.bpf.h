@@ -159,7 +159,7 @@ __noinline int walk_frame_pointers(u32 index, u64 ip, u64 caller, u64 fp)
 	return 0;
 }
 
-/* Sends the definition. A hash counts as known only once its definition is in the ring. */
+/* Sends the definition; its size. A hash counts as known only once its definition is in the ring. */
 __noinline int send_definition(u32 index)
 {
 	struct scratch *scratch = scratch_get(index);
@@ -171,7 +171,6 @@ __noinline int send_definition(u32 index)
 	size = sizeof(scratch->record) + ((scratch->record.n_bytes + 7) & ~7u) + scratch->record.n_fp_chain * 8;
 	if (size > sizeof(scratch->record) + sizeof(scratch->bytes))
 		return 0;
-	relieve_pressure(size);
 	if (bpf_ringbuf_output(&ring, &scratch->record, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(LOST_RING_DEFINITIONS);
 		return 0;
@@ -179,10 +178,10 @@ __noinline int send_definition(u32 index)
 	hash = scratch->record.hash;
 	bpf_map_update_elem(&known_stacks, &hash, &one, BPF_ANY);
 	count_note(NOTE_DEFINITIONS);
-	return 0;
+	return size;
 }
 
-static __always_inline void define_stack(struct scratch *scratch, u32 index, const struct pt_regs *regs,
+static __always_inline u32 define_stack(struct scratch *scratch, u32 index, const struct pt_regs *regs,
 	const struct process *process, u32 tid, u64 end)
 {
 	struct record_head *head = &scratch->record.head;
@@ -190,7 +189,7 @@ static __always_inline void define_stack(struct scratch *scratch, u32 index, con
 
 	copy_rest(index, end);
 	fill_head(head, RECORD_STACK, process->pid, tid, bpf_ktime_get_ns());
-	if (scratch->record.n_bytes == stack_budget && end - scratch->record.sp != stack_budget)
+	if ((scratch->record.n_bytes == stack_budget && end - scratch->record.sp != stack_budget) || scratch->n_holes)
 		head->flags = RECORD_FLAG_TRUNCATED;
 	regs_to_dwarf(regs, scratch->record.regs);
 	/* Before the chain is walked: what is no address must not come out through it either. */
@@ -202,7 +201,7 @@ static __always_inline void define_stack(struct scratch *scratch, u32 index, con
 	caller = regs->regs[30];
 #endif
 	walk_frame_pointers(index, REGS_IP(regs), caller, REGS_FP(regs));
-	send_definition(index);
+	return send_definition(index);
 }
 
 /* What is read at least before anybody asks for more. Reading costs by the call, not by the byte, up to about this
@@ -247,13 +246,15 @@ static __always_inline int is_known(u64 hash)
 	return 1;
 }
 
-/* Captures the caller's stack and returns the hash that names it, or 0. */
-static __always_inline u64 capture_stack(const struct pt_regs *regs, struct thread *thread, u64 end)
+/* Captures the caller's stack and returns the hash that names it, or 0. A function for the sake of the verifier's limit to
+ * the stack of a chain of calls. */
+static __noinline u64 capture_stack(const struct pt_regs *regs, struct thread *thread, u64 end)
 {
 	struct process *process = process_of(thread);
 	u32 index = process ? scratch_claim() : MAX_SCRATCH;
 	struct scratch *scratch = scratch_get(index);
 	u64 hash = 0;
+	u32 n_sent = 0;
 
 	if (!scratch || !process) {
 		count_lost(LOST_SCRATCH);
@@ -268,9 +269,12 @@ static __always_inline u64 capture_stack(const struct pt_regs *regs, struct thre
 	identify(scratch, index, regs, process, end);
 	hash = scratch->record.hash;
 	if (define_always || !is_known(hash))
-		define_stack(scratch, index, regs, process, thread->tid, end);
+		n_sent = define_stack(scratch, index, regs, process, thread->tid, end);
 out:
 	scratch_release(scratch);
+	/* Only now: whoever waits must not keep others from a buffer. */
+	if (n_sent)
+		relieve_pressure(n_sent);
 	return hash;
 }
 

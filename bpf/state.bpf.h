@@ -25,9 +25,9 @@ struct room {
 
 #define THREAD_WAYS 8
 
-/* Numbers of tracked tasks, 0: none; as many as fit a cache line. */
+/* Tracked tasks, 0: none; as many as fit a cache line. */
 struct thread_bucket {
-	u32 numbers[THREAD_WAYS];
+	u64 tasks[THREAD_WAYS];
 };
 
 #define SITE_RETURN 0
@@ -131,7 +131,8 @@ struct walk {
  * largest budget is for the chain, and what the verifier thinks a page-wise copy could need. */
 struct scratch {
 	u32 busy;
-	u32 reach; /* bytes of a stack that recent walks needed */
+	u32 reach;   /* bytes of a stack that recent walks needed */
+	u32 n_holes; /* pages of the copied stack that could not be read */
 	struct walk walk;
 	struct record_stack record;
 	u8 bytes[STACK_BUDGET_MAX + 4096] __attribute__((aligned(8)));

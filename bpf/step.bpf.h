@@ -34,7 +34,8 @@ static __always_inline int walk_word(struct scratch *scratch, u32 index, u64 add
 	if (offset + 8 > record->n_bytes) {
 		copy_more(index, scratch->walk.stack_end, record->n_bytes < 8192 ? 8192 : STACK_BUDGET_MAX);
 		if (offset + 8 > record->n_bytes)
-			copy_rest(index, scratch->walk.stack_end);
+			copy_more(index, scratch->walk.stack_end, STACK_BUDGET_MAX);
+		restore_return_addresses(index);
 		if (offset + 8 > record->n_bytes)
 			return 0;
 	}

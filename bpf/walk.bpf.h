@@ -13,7 +13,7 @@
 
 #if defined(__TARGET_ARCH_x86)
 
-#define MAX_FRAMES 1024
+#define MAX_FRAMES (STACK_BUDGET_MAX / 8)
 
 /* Part of the place of a frame where the thread itself is, not one that a call returns to. */
 #define PLACE_EXACT 0x8cb92ba72f3d8dd7ull
@@ -206,8 +206,9 @@ static __always_inline long walk_round(struct round *round)
 	struct frame *frame;
 	u32 rule;
 
+	/* What could not be read counts as zero, and is not where stacks begin. */
 	if (!round->pc)
-		return round_ends(round, WALK_COMPLETE);
+		return round_ends(round, round->scratch->n_holes ? WALK_LEFT_COPY : WALK_COMPLETE);
 	place = cached->place;
 	rule = cached->rule;
 	if (cached->key != key || cached->check != located_check(key, place, rule)) {
@@ -229,63 +230,107 @@ static __always_inline long walk_round(struct round *round)
 	return 0;
 }
 
-static long walk_round_called(u32 i, struct round *round)
+static __always_inline void round_begin(struct round *round, struct scratch *scratch, u32 index)
 {
-	return walk_round(round);
+	const struct walk *walk = &scratch->walk;
+
+	round->scratch = scratch;
+	round->index = index;
+	round->base = scratch->record.sp;
+	round->pc = walk->pc;
+	round->sp = walk->sp;
+	round->fp = walk->fp;
+	round->hash = walk->hash;
+	round->exact = walk->exact;
+	round->last = TRAIL_SINK;
+	round->ahead = 0;
+	round->met = 0;
+	set_limit(round);
 }
 
-/* Walks on from what is in the scratch buffer until there is an end. */
-__noinline int walk_stack(u32 index)
+static __always_inline void round_end(const struct round *round)
 {
-	struct round round = {.scratch = scratch_get(index), .index = index};
-	u64 zero = unknown_zero;
-	struct walk *walk;
+	struct walk *walk = &round->scratch->walk;
 
-	if (!round.scratch || round.scratch->record.n_bytes < 8)
+	walk->pc = round->pc;
+	walk->sp = round->sp;
+	walk->fp = round->fp;
+	walk->hash = round->hash;
+	walk->exact = round->exact;
+}
+
+static long walk_round_called(u32 i, u32 *index)
+{
+	struct scratch *scratch = scratch_get(*index);
+	struct round round;
+	long ended;
+
+	if (!scratch)
+		return 1;
+	round_begin(&round, scratch, *index);
+	ended = walk_round(&round);
+	round_end(&round);
+	return ended;
+}
+
+/* Walks on from what is in the scratch buffer until there is an end, without a trail. */
+__noinline int walk_by_calls(u32 index)
+{
+	struct scratch *scratch = scratch_get(index);
+
+	if (!scratch || scratch->record.n_bytes < 8)
 		return 0;
-	walk = &round.scratch->walk;
-	if (round.scratch->trail.salt != walk->salt || round.scratch->trail.n_bytes >= sizeof(round.scratch->trail.frames))
-		trail_clear(&round.scratch->trail, walk->salt);
-	round.last = TRAIL_HEAD;
-	round.ahead = round.scratch->trail.frames[0].next;
-	round.base = round.scratch->record.sp;
-	round.pc = walk->pc;
-	round.sp = walk->sp;
-	round.fp = walk->fp;
-	round.hash = walk->hash;
-	round.exact = walk->exact;
-	set_limit(&round);
-	if (loops_converge) {
-		for (u64 i = unknown_zero; i < MAX_FRAMES; i++) {
-			FORGET(i, zero);
-			FORGET(round.pc, zero);
-			FORGET(round.sp, zero);
-			FORGET(round.fp, zero);
-			FORGET(round.hash, zero);
-			FORGET(round.limit, zero);
-			FORGET(round.last, zero);
-			FORGET(round.ahead, zero);
-			FORGET(round.exact, zero);
-			MAY_LEAVE_TO(out);
-			round.met = 0;
-			follow_trail(&round);
-			if (walk_round(&round))
-				break;
-		}
-	} else {
-		/* Of its own: a variable whose address is taken stays in memory. */
-		struct round called = round;
+	bpf_loop(MAX_FRAMES, walk_round_called, &index, 0);
+	if (scratch->walk.end == WALK_GOES_ON)
+		scratch->walk.end = WALK_LEFT_COPY; /* more frames than are followed */
+	return 0;
+}
 
-		bpf_loop(MAX_FRAMES, walk_round_called, &called, 0);
-		round.sp = called.sp;
-		round.hash = called.hash;
+/* The same, by the trail. */
+__noinline int walk_by_trail(u32 index)
+{
+	struct scratch *scratch = scratch_get(index);
+	u64 zero = unknown_zero;
+	struct trail *trail;
+	struct round round;
+
+	if (!scratch || scratch->record.n_bytes < 8)
+		return 0;
+	trail = &scratch->trail;
+	if (trail->salt != scratch->walk.salt || trail->n_bytes >= sizeof(trail->frames))
+		trail_clear(trail, scratch->walk.salt);
+	round_begin(&round, scratch, index);
+	round.last = TRAIL_HEAD;
+	round.ahead = trail->frames[0].next;
+	for (u64 i = unknown_zero; i < MAX_FRAMES; i++) {
+		FORGET(i, zero);
+		FORGET(round.pc, zero);
+		FORGET(round.sp, zero);
+		FORGET(round.fp, zero);
+		FORGET(round.hash, zero);
+		FORGET(round.limit, zero);
+		FORGET(round.last, zero);
+		FORGET(round.ahead, zero);
+		FORGET(round.exact, zero);
+		MAY_LEAVE_TO(out);
+		round.met = 0;
+		follow_trail(&round);
+		if (walk_round(&round))
+			break;
 	}
 out:
-	if (walk->end == WALK_GOES_ON)
-		walk->end = WALK_LEFT_COPY; /* more frames than are followed */
-	walk->sp = round.sp;
-	walk->hash = round.hash;
+	if (scratch->walk.end == WALK_GOES_ON)
+		scratch->walk.end = WALK_LEFT_COPY; /* more frames than are followed */
+	round_end(&round);
 	return 0;
+}
+
+static __always_inline void walk_stack(u32 index)
+{
+	if (loops_converge)
+		walk_by_trail(index);
+	else
+		walk_by_calls(index);
 }
 
 /* The first step: at the probe SP is what it was at entry, whatever the rule there says. 0: the walk can go on. */
@@ -312,8 +357,9 @@ static __always_inline int walk_begin(struct scratch *scratch, u32 index, u64 ip
 
 /* Does the path of the copied stack go through the frame whose return address is at `slot`? Where the walk ends before
  * it gets there, 1: nothing says no. */
-static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
+static __always_inline int path_meets(u32 index, const struct process *process, u64 ip, u64 fp, u64 slot)
 {
+	u32 image_index = *(volatile u32 *)&process->image;
 	struct scratch *scratch = scratch_get(index);
 	struct image *image = image_get(image_index);
 	struct walk *walk;
@@ -324,6 +370,8 @@ static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp
 	/* No further than the frame: what lies above does not matter. */
 	walk->stack_end = slot + 8;
 	walk->version = *(volatile u32 *)&image->version;
+	if (*(volatile u32 *)&process->image != image_index)
+		return 1;
 	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
 	walk->image = image_index;
 	walk->slot = slot;
@@ -376,7 +424,7 @@ static __always_inline int identity_path(struct scratch *scratch, u32 index, con
 
 #else
 
-static __always_inline int path_meets(u32 index, u32 image_index, u64 ip, u64 fp, u64 slot)
+static __always_inline int path_meets(u32 index, const struct process *process, u64 ip, u64 fp, u64 slot)
 {
 	return 1;
 }

@@ -144,13 +144,40 @@ int session_new(const struct runner_host *host, const struct settings *settings,
 	return 0;
 }
 
-static void flush(void *context)
+static bool flush_and_see(struct session *session, struct flush_request *ret_left)
 {
-	struct session *session = context;
-	int r = programs_flush(session->programs);
+	int r = programs_flush(session->programs, ret_left);
 
 	if (r)
 		log_warning(&session->log, "cannot send the calls that the kernel side has kept: %s", strerror(-r));
+	return r == 0;
+}
+
+static void flush(void *context)
+{
+	struct flush_request left = {};
+
+	flush_and_see(context, &left);
+}
+
+/* How long the last calls, and the ends of processes that are known to be over, are waited for. */
+#define LAST_CALLS_MS 1000
+
+/* Nobody adds a call any more: until all are in the ring. `is_over`: until every process has recorded its end, too,
+ * which comes a moment after the kernel let go of its listener. */
+static void flush_all(struct session *session, bool is_over)
+{
+	struct flush_request left = {};
+
+	for (unsigned i = 0; i < LAST_CALLS_MS; i++) {
+		if (!flush_and_see(session, &left) || (!left.n_left && (!is_over || !left.n_processes)))
+			return;
+		usleep(1000);
+	}
+	if (left.n_left)
+		log_warning(&session->log, "the last calls of %u processors do not reach the ring: they are missing",
+			left.n_left);
+	programs_add_lost(session->programs, LOST_RING_EVENTS, left.n_left); /* at least so many */
 }
 
 int session_watch(struct session *session, uint32_t pid, int listener)
@@ -274,8 +301,11 @@ static int stop_recording(struct session *session)
 
 	session->hold = hold_stop(session->hold);
 	guardian_release(&session->guardian, is_over);
+	if (is_over)
+		flush_all(session, true);
 	detach(session, is_over);
-	flush(session);
+	if (!is_over)
+		flush_all(session, false);
 	r = drain_finish(session->drain);
 	session->drain = NULL;
 	if (!r)

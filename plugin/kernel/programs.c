@@ -100,23 +100,36 @@ static int open_object(struct programs *programs, bool by_calls)
 	return 0;
 }
 
-static int open_and_load(struct programs *programs, const struct programs_settings *settings)
+static int open_and_load(struct programs *programs, const struct programs_settings *settings, bool by_calls)
 {
-	bool by_calls = settings->loops_by_calls || !may_goto_probe();
 	struct memory_bpf *object;
 	int r = open_object(programs, by_calls);
 
 	if (r)
-		return explain_load(programs->log, r);
+		return r;
 	object = programs->object;
 	object->rodata->with_stacks = settings->with_stacks;
 	object->data->stack_budget = settings->stack_budget;
 	object->rodata->stack_identity = settings->identity;
 	object->rodata->scrub_stacks = settings->scrub_stacks;
 	object->rodata->define_always = settings->define_always;
-	choose_programs(object, programs->mechanism);
 	object->rodata->loops_converge = !by_calls;
-	r = memory_bpf__load(object);
+	choose_programs(object, programs->mechanism);
+	return memory_bpf__load(object);
+}
+
+/* Where the kernel knows may_goto, but its verifier does not accept the loops, as on an older kernel. */
+static int load(struct programs *programs, const struct programs_settings *settings)
+{
+	bool by_calls = settings->loops_by_calls || !may_goto_probe();
+	int r = open_and_load(programs, settings, by_calls);
+
+	if (!by_calls && (r == -EACCES || r == -EINVAL || r == -E2BIG)) {
+		log_debug(programs->log, "the kernel refuses loops by may_goto: %s", strerror(-r));
+		memory_bpf__destroy(programs->object);
+		programs->object = NULL;
+		r = open_and_load(programs, settings, true);
+	}
 	return r ? explain_load(programs->log, r) : 0;
 }
 
@@ -209,7 +222,7 @@ int programs_new(const struct programs_settings *settings, const struct log_sink
 	libbpf_log = log;
 	printed = libbpf_set_print(print_libbpf);
 	programs->mechanism = settings->mechanism < 0 ? attach_mechanism_probe() : (unsigned)settings->mechanism;
-	r = open_and_load(programs, settings);
+	r = load(programs, settings);
 	if (!r)
 		r = attach_tracepoints(programs);
 	if (!r) {
@@ -312,9 +325,9 @@ int programs_attach(struct programs *programs, int fd, const struct probe *probe
 	return 0;
 }
 
-int programs_flush(struct programs *programs)
+int programs_flush(struct programs *programs, struct flush_request *ret_left)
 {
-	return run_program(programs->object->progs.flush_calls, NULL, 0);
+	return run_program(programs->object->progs.flush_calls, ret_left, sizeof(*ret_left));
 }
 
 void programs_detach(struct programs *programs, struct descriptors *links, struct descriptors *events)
@@ -408,6 +421,11 @@ int programs_ring_fd(const struct programs *programs)
 uint64_t programs_lost(const struct programs *programs, enum lost_counter counter)
 {
 	return __atomic_load_n(&programs->object->bss->lost[counter], __ATOMIC_RELAXED);
+}
+
+void programs_add_lost(struct programs *programs, enum lost_counter counter, uint64_t n)
+{
+	__atomic_fetch_add(&programs->object->bss->lost[counter], n, __ATOMIC_RELAXED);
 }
 
 uint64_t programs_note(const struct programs *programs, enum note_counter counter)

@@ -50,9 +50,9 @@ struct probe {
 int programs_attach(struct programs *programs, int fd, const struct probe *probes, unsigned n_probes,
 	struct descriptors *ret_links);
 
-/* Sends the calls that the kernel side has kept to the ring: all, once everything is detached. Negative errno. Any
- * thread. */
-int programs_flush(struct programs *programs);
+/* Sends the calls that the kernel side has kept to the ring. Says what is left of them, since the ring is full or
+ * somebody is at them, and how many processes have not ended. Negative errno. Any thread. */
+int programs_flush(struct programs *programs, struct flush_request *ret_left);
 
 /* Hands over what keeps everything but the allocator probes attached. With the links closed no record is added any more
  * by it. */
@@ -79,6 +79,7 @@ bool programs_take_executed(struct programs *programs, uint32_t pid, struct exec
 int programs_ring_fd(const struct programs *programs);
 
 uint64_t programs_lost(const struct programs *programs, enum lost_counter counter);
+void programs_add_lost(struct programs *programs, enum lost_counter counter, uint64_t n);
 uint64_t programs_note(const struct programs *programs, enum note_counter counter);
 
 /* NULL-safe; returns NULL. */
