@@ -52,6 +52,24 @@ Test(tree, pipeline_and_background)
 	capture_deinit(&capture);
 }
 
+/* What is known of a thread ends with it, also where it ends under another number than it had. */
+Test(tree, exec_that_fails_half_way)
+{
+	CLEANUP_FREE char *path = capture_fixture_path("failed_exec");
+	struct capture_spec spec = {.name = "failed-exec", .fixture_log = true};
+	struct capture capture;
+
+	capture_need_rights();
+	spec.argv = WORDS(path, "20");
+	capture_run(&spec, &capture);
+	capture_must_be_whole(&capture, 0);
+	capture_must_equal_fixture(&spec, &capture);
+	capture_must_pass_check(&capture, true);
+	cr_assert_eq(profile_count_other(&capture.profile, EVENT_FORK), 40);
+	cr_assert_eq(profile_count_other(&capture.profile, EVENT_EXIT), 41);
+	capture_deinit(&capture);
+}
+
 Test(tree, in_a_pid_namespace)
 {
 	CLEANUP_FREE char *forks = capture_fixture_path("forks");
