@@ -377,8 +377,9 @@ static __always_inline int path_meets(u32 index, const struct process *process, 
 	walk->slot = slot;
 	if (slot <= scratch->record.sp)
 		return slot == scratch->record.sp;
+	/* A few frames; and by the trail the stack of the chain of calls would be too large before Linux 6.9. */
 	if (walk_begin(scratch, index, ip, fp) == 0)
-		walk_stack(index);
+		walk_by_calls(index);
 	return walk->end != WALK_MISSED;
 }
 
