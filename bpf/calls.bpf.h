@@ -38,7 +38,7 @@ __noinline int room_empty(u32 index)
 	return 0;
 }
 
-/* What is not known to have as many bytes cannot be passed otherwise. */
+/* A structure, so that a function of its own knows how many words it is given. */
 struct call {
 	u64 words[CALL_WORDS_MAX];
 };
@@ -97,7 +97,6 @@ static __always_inline void call_add(struct thread *thread, const struct call *c
 		room_leave(thread->room);
 		thread->room = index;
 	}
-
 	if (!room || !try_claim(&room->busy)) {
 		call_send_alone(call, n_words);
 		return;

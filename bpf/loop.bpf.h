@@ -3,7 +3,7 @@
  * may_goto (Linux 6.9, commit 011832b97b31) leaves a loop when it has gone round too often to be trusted, so the verifier
  * looks at a round until it meets no new state instead of as often as it is run. Against bpf_loop it saves a call in
  * each round, 9 ns. The compiler does not know the instruction. Where the kernel does not either, bpf_loop serves, and
- * the plugin takes the instruction out before it loads the program (programs.c).
+ * the plugin takes the instruction out before it loads the program (plugin/kernel/may_goto.c).
  */
 #ifndef BPF_LOOP_BPF_H
 #define BPF_LOOP_BPF_H

@@ -135,15 +135,23 @@ static __always_inline int step_simply(struct round *round, u32 rule, struct fra
 	return 1;
 }
 
-/* A step by any other rule. Not 0: the walk is at an end. */
-static __always_inline long step_anyhow(struct round *round, u32 rule)
+static __always_inline void round_store(const struct round *round)
 {
 	struct walk *walk = &round->scratch->walk;
 
 	walk->pc = round->pc;
 	walk->sp = round->sp;
 	walk->fp = round->fp;
+	walk->hash = round->hash;
 	walk->exact = round->exact;
+}
+
+/* A step by any other rule. Not 0: the walk is at an end. */
+static __always_inline long step_anyhow(struct round *round, u32 rule)
+{
+	struct walk *walk = &round->scratch->walk;
+
+	round_store(round);
 	walk->rule = rule;
 	walk_step(round->index);
 	round->pc = walk->pc;
@@ -248,17 +256,6 @@ static __always_inline void round_begin(struct round *round, struct scratch *scr
 	set_limit(round);
 }
 
-static __always_inline void round_end(const struct round *round)
-{
-	struct walk *walk = &round->scratch->walk;
-
-	walk->pc = round->pc;
-	walk->sp = round->sp;
-	walk->fp = round->fp;
-	walk->hash = round->hash;
-	walk->exact = round->exact;
-}
-
 static long walk_round_called(u32 i, u32 *index)
 {
 	struct scratch *scratch = scratch_get(*index);
@@ -269,7 +266,7 @@ static long walk_round_called(u32 i, u32 *index)
 		return 1;
 	round_begin(&round, scratch, *index);
 	ended = walk_round(&round);
-	round_end(&round);
+	round_store(&round);
 	return ended;
 }
 
@@ -321,7 +318,7 @@ __noinline int walk_by_trail(u32 index)
 out:
 	if (scratch->walk.end == WALK_GOES_ON)
 		scratch->walk.end = WALK_LEFT_COPY; /* more frames than are followed */
-	round_end(&round);
+	round_store(&round);
 	return 0;
 }
 
@@ -355,26 +352,38 @@ static __always_inline int walk_begin(struct scratch *scratch, u32 index, u64 ip
 	return 0;
 }
 
+/* Makes the walk ready for the mappings of the current process, up to `slot` at most. -1: they are not known, or another
+ * thread is changing them: what has the version that was read must be the ones the process still has. */
+static __always_inline int walk_prepare(struct walk *walk, const struct process *process, u64 stack_end, u64 slot)
+{
+	u32 image_index = *(volatile u32 *)&process->image;
+	struct image *image = image_get(image_index);
+
+	if (!image || image->unusable)
+		return -1;
+	walk->version = *(volatile u32 *)&image->version;
+	if (*(volatile u32 *)&process->image != image_index)
+		return -1;
+	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
+	walk->image = image_index;
+	walk->stack_end = stack_end;
+	walk->slot = slot;
+	return 0;
+}
+
 /* Does the path of the copied stack go through the frame whose return address is at `slot`? Where the walk ends before
  * it gets there, 1: nothing says no. */
 static __always_inline int path_meets(u32 index, const struct process *process, u64 ip, u64 fp, u64 slot)
 {
-	u32 image_index = *(volatile u32 *)&process->image;
 	struct scratch *scratch = scratch_get(index);
-	struct image *image = image_get(image_index);
 	struct walk *walk;
 
-	if (!scratch || !image || image->unusable)
+	if (!scratch)
 		return 1;
 	walk = &scratch->walk;
 	/* No further than the frame: what lies above does not matter. */
-	walk->stack_end = slot + 8;
-	walk->version = *(volatile u32 *)&image->version;
-	if (*(volatile u32 *)&process->image != image_index)
+	if (walk_prepare(walk, process, slot + 8, slot))
 		return 1;
-	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
-	walk->image = image_index;
-	walk->slot = slot;
 	if (slot <= scratch->record.sp)
 		return slot == scratch->record.sp;
 	/* A few frames; and by the trail the stack of the chain of calls would be too large before Linux 6.9. */
@@ -401,22 +410,14 @@ static __always_inline int identity_path(struct scratch *scratch, u32 index, con
 	const struct pt_regs *regs, u64 stack_end)
 {
 	struct walk *walk = &scratch->walk;
-	u32 image_index = process->image;
-	struct image *image = image_get(image_index);
+	struct image *image;
 
-	if (!image || image->unusable)
+	if (walk_prepare(walk, process, stack_end, ~0ull))
 		return -1;
-	walk->version = *(volatile u32 *)&image->version;
-	/* Still the one? Then that is the version which must not change while the image is used. */
-	if (*(volatile u32 *)&process->image != image_index)
-		return -1;
-	walk->salt = image->generation * 0x9e3779b97f4a7c15ull;
-	walk->image = image_index;
-	walk->stack_end = stack_end;
-	walk->slot = ~0ull;
 	if (walk_begin(scratch, index, REGS_IP(regs), REGS_FP(regs)) == 0)
 		walk_stack(index);
-	if (walk->end == WALK_UNSUPPORTED || *(volatile u32 *)&image->version != walk->version)
+	image = image_get(walk->image);
+	if (walk->end == WALK_UNSUPPORTED || !image || *(volatile u32 *)&image->version != walk->version)
 		return -1;
 	remember_reach(scratch);
 	scratch->record.hash = mix(walk->hash, walk->end) ?: 1;
